@@ -180,8 +180,7 @@ def require_suffix(out: Path, suffix: str) -> None:
 def written(text: str, file: Path, *inputs: Path) -> Path:
     """Write a file and print its path; FILE, to be filled in, where it goes to standard output.
 
-    Raises:
-        UsageError: It cannot be written, or exists with other contents.
+    Raises a `UsageError` where it cannot be written, or exists with other contents.
     """
     from dspy_proact.kept import refuse_overwrite, write_file
 

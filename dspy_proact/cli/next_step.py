@@ -100,10 +100,7 @@ class Typed:
         return type(self)({**texts, flag: [*kept, f"{name}={value}"]})
 
     def model(self, flag: str, default: str | None = None, as_flag: str | None = None) -> list[str]:
-        """The words that name the model of a role as it was named, the last of several, else by default.
-
-        `as_flag` is the flag of the role that it has next, if another.
-        """
+        """The words that name the model of a role, the last of several, else by default, after `as_flag` if given."""
         parts = {end: list(self.texts.get(flag + end, ())) for end in _MODEL}
         parts[""] = parts[""][-1:] or ([default] if default else [])
         return [word for end, texts in parts.items() for word in _words((as_flag or flag) + end, texts)]

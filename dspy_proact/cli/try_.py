@@ -89,9 +89,8 @@ class _Where:
     def cases(self, declared: "Benchmark[Any, Any]", settings: "Settings", embedded: bool) -> "list[Case]":
         """The cases that are named, or a few; for a list all of them.
 
-        Raises:
-            CorpusError: There is no such corpus, or it is not valid.
-            UsageError: It has no such case or stratum.
+        Raises a `CorpusError` where there is no such corpus, or it is not valid; a `UsageError` for no such case or
+        stratum.
         """
         from dspy_proact.cli.views.runs import say_of_corpus
         from dspy_proact.evaluation.checks import checked

@@ -84,10 +84,7 @@ def line_of(declared: Declared, file: Path, member: str) -> str:
 
 
 def checked(declared: Declared, member: str, value: T) -> T:
-    """What a member gave: the cases of `read`, the grades of `people` or the rows of `published`.
-
-    Raises a `UsageError` where a person's are not valid.
-    """
+    """The cases of `read`, grades of `people` or rows of `published`; a `UsageError` where a person's are not valid."""
     if file := file_of(declared):
         for fault in _FAULTS[member](declared, value):
             raise UsageError(f"{line_of(declared, file, member)}: `{member}`: {fault}")

@@ -15,14 +15,10 @@ from dspy_proact.runs import Settings
 
 
 def load_assistant(path: str | Path, benchmark: "Benchmark[Any, Any] | str | None" = None) -> Any:
-    """The compiled program under test in a file, ready for any `dspy.LM`.
+    """The compiled program under test in a file, or in the folder of a compile, ready for any `dspy.LM`.
 
-    Args:
-        path: Of the file, or of the folder of its compile.
-        benchmark: Where it is a person's own file; the file of the program says which one otherwise.
-
-    Raises:
-        UsageError: It cannot be read, is a judge, or its benchmark declares other signatures by now.
+    `benchmark` is needed where it is a person's own file, which the file of the program does not name. Raises a
+    `UsageError` where it cannot be read, is a judge, or its benchmark declares other signatures by now.
     """
     return _load(path, benchmark, "assistant")
 

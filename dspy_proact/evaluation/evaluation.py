@@ -89,10 +89,8 @@ class Evaluation(Execution):
 class Rejudging(Execution):
     """Judges for answers that exist, in a run of its own that names its parent; arguments are those of `Evaluation`.
 
-    A parent that has grown since hands over what is new. The settings are those of the responses where None.
-
-    Raises:
-        UsageError: The judges cannot be called as asked.
+    A parent that has grown since hands over what is new. The settings are those of the responses where None. Raises a
+    `UsageError` where the judges cannot be called as asked.
     """
 
     def __init__(

@@ -43,11 +43,7 @@ def load_file(path: Path) -> ModuleType:
 
 
 def adopted(declared: Declared) -> Declared:
-    """A declaration that is not of this package, checked, whose faults are told with file and line from now on.
-
-    Raises:
-        UsageError: What a benchmark must declare is missing, wrong or misspelt.
-    """
+    """A declaration of another package, its faults told with file and line; a `UsageError` where it has one already."""
     if file := file_of(declared):
         _files.add(str(file))
         for member, fault in faults_of_declaration(declared):

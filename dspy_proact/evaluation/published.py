@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 class Counts:
     """How many cases earned each of two or three labels, of how many that were tried.
 
-    Where there are two, no case has the middle one. A `ValueError` where the counts do not fit.
-
-    Lenient figures are over scored cases, which is the published convention; strict ones are over all that were
-    tried, unscored counting 0. All are in [0, 1], higher is better.
+    Where there are two, no case has the middle one. A `ValueError` where the counts do not fit. Lenient figures are
+    over scored cases, which is the published convention; strict ones are over all that were tried, unscored counting 0.
+    All are in [0, 1], higher is better.
     """
 
     total: int

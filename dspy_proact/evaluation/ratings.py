@@ -1,7 +1,4 @@
-"""What people thought of answers: items, rated or not, and people's grades of them, of any benchmark.
-
-A judge's grade of an item stands beside them where it is known; nothing here says who is right.
-"""
+"""What people thought of answers of any benchmark: items, rated or not, and grades; nothing here says who is right."""
 
 import hashlib
 import json
@@ -26,10 +23,7 @@ from dspy_proact.types import Frozen
 
 
 class Draw(Frozen):
-    """By what chance the items of a sheet were chosen from a run: enough to draw them again.
-
-    A sheet holds it as `count-seed-mark`, which tells a rater nothing of any item.
-    """
+    """How items of a sheet were drawn from a run, to draw them again; as `count-seed-mark` it tells a rater nothing."""
 
     count: int = Field(ge=1)
     """Items that were asked for."""
@@ -153,17 +147,9 @@ class Ratings:
     ) -> Self:
         """Join the labels of files with the items that they are of.
 
-        Args:
-            name: As `Ratings.name`.
-            declared: The benchmark, by whose levels people grade.
-            items: Rated or not.
-            files: With the labels.
-            source: What they were read from.
-            shown: How the text of an answer is shown to raters.
-
-        Raises:
-            CorpusError: Two items have one key, there is no grade, a grade is of no item, of no part, of no level of
-                its part or of another answer, or somebody grades a part of an item twice.
+        `shown` is how the text of an answer is shown to raters. Raises a `CorpusError` where two items have one key,
+        there is no grade, a grade is of no item, of no part, of no level of its part or of another answer, or somebody
+        grades a part of an item twice.
         """
         by_key = {item.key.strip(): item for item in items}
         if len(by_key) < len(items):
@@ -191,11 +177,7 @@ class Ratings:
     def of_human_grades(
         cls, name: str, declared: Benchmark[Any, Any], grades: Sequence[HumanGrade], cases: Iterable[Case]
     ) -> Self:
-        """The grades of answers that a benchmark declares, with the cases that they are of.
-
-        Raises:
-            UsageError: A grade is of none of the cases.
-        """
+        """Grades of answers that a benchmark declares, with their cases; a `UsageError` for one of none of these."""
         by_key, items = {case.key: case for case in cases}, dict[str, RatedItem]()
         for grade in grades:
             if (case := by_key.get(grade.case)) is None:
@@ -256,19 +238,10 @@ class Ratings:
 
 
 def ratings_named(declared: Benchmark[Any, Any], name: str, settings: Settings) -> Ratings | None:
-    """Ratings that a benchmark knows by a name, or in a form of its own, with what they are of.
+    """Ratings that a benchmark knows by a name, or in a form of its own; None for another, such as a file of labels.
 
-    Args:
-        declared: The benchmark.
-        name: As a person types it. By default `sample` and `published` are its declared grades.
-        settings: Of the benchmark.
-
-    Returns:
-        None where it has none of this name and form: it is a file of labels, then.
-
-    Raises:
-        CorpusError: There are no such ratings, or they are not valid.
-        UsageError: The benchmark declares no human grades.
+    By default `sample` and `published` are its declared grades. Raises a `CorpusError` where there are no such ratings
+    or they are not valid, and a `UsageError` where the benchmark declares no human grades.
     """
     people = declared.people or People()
     if people.ratings:

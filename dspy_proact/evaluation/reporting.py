@@ -1,7 +1,4 @@
-"""How reports show a benchmark's cases, answers and verdicts (`Reporting`), and what there is to read of them.
-
-Terminal and page show the same values.
-"""
+"""How reports show a benchmark's cases, answers and verdicts (`Reporting`), on the terminal as on the page."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -111,10 +111,8 @@ class Responses:
         """The answers that somebody rated, once, without the ratings themselves and a judge's grades.
 
         Their run is that of the study's items, rated or not: ratings that come later add to what is graded, and what
-        was graded before is not paid for again. A benchmark of a person's own file must be named.
-
-        Raises:
-            UsageError: An item is known by its labels only, so that there is nothing to grade.
+        was graded before is not paid for again. A benchmark of a person's own file must be named. Raises a `UsageError`
+        where an item is known by its labels only, so that there is nothing to grade.
         """
         declared, rated = benchmark_of(ratings.benchmark, benchmark), ratings.rated
         if lacking := [item.key for item in rated if not item.judgeable]:
@@ -143,8 +141,7 @@ class Responses:
 def existing_responses(declared: Benchmark[Any, Any], path: Path, corpus: str | None) -> Sequence[Responses]:
     """Answers to be judged again: those of a run, which knows its corpus, or those of each model in a results file.
 
-    Raises:
-        UsageError: There is no run, a corpus is named beside one, or the benchmark reads no results files.
+    Raises a `UsageError` where there is no run, a corpus is named beside one, or the benchmark reads no results files.
     """
     if content_of(path).kind is Kind.FILE:
         if declared.results is None or declared.results.responses is None:

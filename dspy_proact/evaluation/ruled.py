@@ -1,7 +1,4 @@
-"""What declarations of benchmarks with baselines share: rules that replace the program under test and call no model.
-
-Published rows and reports are in a module beside each declaration, which is imported when it is needed.
-"""
+"""What benchmarks with baselines share: rules in place of the program under test, which call no model."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,14 +29,7 @@ class Baseline(Frozen):
 def means_of(
     names: Iterable[str], titles: Mapping[str, str], costs: Collection[str], counts: Collection[str]
 ) -> tuple[Measure, ...]:
-    """Measures that are means of the parts of their names: shares in [0, 1], but for counts.
-
-    Args:
-        names: Of the measures, in the order of reports.
-        titles: By name, where the title is another.
-        costs: Names of those of which less is better.
-        counts: Names of those that begin at 0 and have no end.
-    """
+    """Means of the parts of these names: shares in [0, 1], but `counts` have no end; of `costs` less is better."""
     return tuple(
         Measure(
             name=name,

@@ -1,7 +1,4 @@
-"""Benchmarks in which an agent watches a person work, and at each event acts or stays silent.
-
-What benchmarks of such streams share: the decision to act or to stay silent as parts of a grade, with the measures that
-are made of them, and rules that decide without looking.
+"""What benchmarks share in which an agent watches a person work, and at each event acts or stays silent.
 
 Acting at every moment has recall 1, and an F1 above chance wherever acting is often right. That is why the measures
 give balanced accuracy, kappa and the value at a cost beside precision and recall, and why the rules exist.
@@ -40,9 +37,7 @@ class Decision:
     def parts(self, cost: float) -> dict[str, float]:
         """The numbers that `decision_measures` are made of; `false_alarm`, 1 where acting was wrong, if it acted.
 
-        Args:
-            cost: Of acting where that was not wanted, 0 or more: `value` is 1 where acting was right, minus the cost
-                where it was wrong, and 0 for silence.
+        `value` is 1 where acting was right, minus the `cost`, 0 or more, where it was wrong, and 0 for silence.
         """
         value = 0.0 if not self.acted else 1.0 if self.right else -cost
         parts = {"wanted": float(self.wanted), "acted": float(self.acted), "right": float(self.right), "value": value}
@@ -50,13 +45,10 @@ class Decision:
 
 
 def decision_measures(acted: str) -> tuple[Measure, ...]:
-    """Measures of decisions: those that are usually published, then those that tell watchers apart.
+    """Measures of decisions, the usually published ones first; `acted` titles the share of moments of acts.
 
     `false_alarm` is the share of acts that were wrong, as such benchmarks publish it: 1 - precision, and not the share
     of silent moments at which the watcher acted.
-
-    Args:
-        acted: Title of the share of moments at which the watcher acted.
     """
     both = ("wanted", "acted")
     return (
@@ -86,12 +78,7 @@ class Rules(Baseline):
     """Seed of random."""
 
     def acts(self, key: str, number: int) -> bool:
-        """Whether the rule acts at a moment.
-
-        Args:
-            key: Of the moment; random decides by it alone, so that the order of the moments makes no difference.
-            number: Of the moment in its stream, counted from 1.
-        """
+        """Whether the rule acts at the moment of a number, counted from 1; random goes by the key alone."""
         if self.baseline == "every-nth":
             return number % self.nth == 0
         if self.baseline == "random":

@@ -168,12 +168,7 @@ class Tuning:
         return Feedback(text, shortfall, NO_VERDICT if scored is None else scored.score)
 
     def notes(self, demos: int, raters: Sequence[str]) -> Sequence[str]:
-        """Sentences of the card, without their full stop.
-
-        Args:
-            demos: Worked examples of the program under test; 0 for a judge.
-            raters: What must be known of the people to whose grades a judge is tuned.
-        """
+        """Sentences of the card without full stop: on `demos` worked examples, 0 for a judge, and on the raters."""
         del raters
         return [f"{demos} worked examples"] if demos else []
 
@@ -211,10 +206,8 @@ class Tuning:
     def worked(self, item: RatedItem, inputs: dspy.Example, before: ScoredPrediction | None) -> dspy.Example | None:
         """An example with what a judge that agrees with people would answer; None where nobody knows.
 
-        Args:
-            item: A rated answer.
-            inputs: Of the judge; may be changed.
-            before: The first verdict of the judge that a compile starts from.
+        `inputs` are the judge's and may be changed; `before` is the first verdict of the judge that a compile starts
+        from.
         """
         if before is None or not (levels := graded_levels(self.declared, before.scored)):
             return None

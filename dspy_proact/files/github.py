@@ -81,10 +81,7 @@ class RepositoryFolder:
     """40 hex digits; None for the newest that holds what is wanted."""
 
     def fetched(self, cache: Path) -> tuple[FetchRecord, dict[str, bytes]]:
-        """The record and the contents of the files, by path in the folder and in its order.
-
-        Raises a `CorpusError` where the files cannot be fetched or kept, or what was kept has changed.
-        """
+        """The record, and the contents by path, in order; a `CorpusError` where they cannot be had, or have changed."""
         if not cache.exists():
             self._fetch(cache)
         return self._kept(cache)

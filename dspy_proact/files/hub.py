@@ -51,10 +51,7 @@ def hub_sizes(name: str, commit: str, files: Sequence[str], instead: str) -> dic
 
 
 def hub_folder(name: str, commit: str, files: Sequence[str], instead: str) -> str:
-    """The folder in the hub's cache that holds files of a dataset at a commit; raises as `hub_commit`.
-
-    Files whose names match the patterns are fetched once.
-    """
+    """The folder in the hub's cache with the files of a commit that match, fetched once; raises as `hub_commit`."""
     import huggingface_hub
 
     with (

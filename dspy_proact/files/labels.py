@@ -148,10 +148,7 @@ class _Record(RawPart):
 
 
 def labels_in(text: str, source: str, parts: Collection[str]) -> LabelFile:
-    """The grades in a file, of `parts` of a grading by name; the empty one is of the grading as a whole.
-
-    Raises a `CorpusError` where the file is none of these, or has no line of a grade.
-    """
+    """The grades in a file, of `parts` by name, the empty one the whole; a `CorpusError` where it holds none."""
     file = _of_sheet(text, source) if text.lstrip()[:1] != "[" else _of_tool(text, source, parts)
     if not file.labels and not file.ungraded:
         names = ", ".join(name or GRADE_FIELD for name in parts)

@@ -80,9 +80,7 @@ def csv_rows(file: Traversable) -> Iterator[dict[str, str]]:
 
 
 def lines_of(data: bytes | BinaryIO, source: str) -> Iterator[str]:
-    """The lines of a file or of its contents, one at a time.
-
-    Raises `CorpusError` at the first that is not UTF-8 or has more than 64 MiB.
+    """The lines of a file or of its contents, one by one; a `CorpusError` at one not UTF-8 or of more than 64 MiB.
 
     Ends of lines are universal, as `datasets` reads; str.splitlines would also split at U+2028 within a string.
     """
@@ -119,10 +117,7 @@ class Line:
         return CorpusError(problem, source=self.source, line=self.number, field=field)
 
     def parse(self) -> dict[str, object]:
-        """The fields, or the JSON object on the line.
-
-        Raises a `CorpusError` where the line is no JSON object, or holds what the module's docstring refuses.
-        """
+        """The fields, or the line's JSON object; a `CorpusError` if it is none, or holds what `strict_json` refuses."""
         if self.fields is not None:
             return self.fields
         try:

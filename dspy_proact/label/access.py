@@ -84,9 +84,8 @@ def token_of_rater(entry: str, key: str) -> str:
 async def fields_of(request: Request, token: str | None = None) -> dict[str, str]:
     """The fields of a form; its `key` is an idempotency key, 128 random bits of the page's in hex.
 
-    Raises:
-        HTTPException: It is no form, not in UTF-8, has no key, comes too slowly, or not from a page of whoever has the
-            token.
+    Raises an `HTTPException` where it is no form, not in UTF-8, has no key, comes too slowly, or not from a page of
+    whoever has the token.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
         raise HTTPException(409, "This is no form.")

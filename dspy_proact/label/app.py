@@ -62,10 +62,7 @@ class Collection:
 
 
 def application(collection: Collection, origins: Mapping[str, str], requests: int = 6_000) -> ASGIApp:
-    """The app of a study, for any ASGI server with one worker.
-
-    `origins` are as `access.origins` gives them; `requests` is how often a client may ask in a minute.
-    """
+    """The app of a study at these `origins`, for an ASGI server with one worker; `requests` are a client's a minute."""
     pages = _Pages(collection)
     routes = [
         Route("/", pages.door),

@@ -34,9 +34,8 @@ def design_study(
 ) -> tuple[Study, tuple[StudyItem, ...]]:
     """A study of runs, and its items in the order of the draw, the parts of a unit one after another.
 
-    Raises:
-        UsageError: The runs do not fit together or with the design, or have not so many responses.
-        RunError: A case cannot be read.
+    Raises a `UsageError` where runs and design do not fit, or have not so many responses; a `RunError` where one is
+    damaged.
     """
     if not 1 <= design.ratings <= design.raters:
         raise UsageError(
@@ -71,10 +70,8 @@ def design_study(
 def draw_cases(summary: Summary, design: Design) -> tuple[list[str], str | None]:
     """Keys of the cases of a run to be rated, in order, and the draw as a sheet has it; None where it is none.
 
-    Responses without a grade are in no draw; they come last where all are asked for.
-
-    Raises:
-        UsageError: There are not so many, or disputed cases are asked for and no verdicts on a response differ.
+    Responses without a grade are in no draw; they come last where all are asked for. Raises a `UsageError` where there
+    are not so many, or disputed cases are asked for and no verdicts on a response differ.
     """
     graded = drawn_keys(summary, design.seed)
     first = {outcome.key: outcome for outcome in summary.outcomes if outcome.epoch == 1}

@@ -84,9 +84,8 @@ def runs_of(path: Path) -> tuple[Path, ...]:
 def ratings_of_run(path: Path, declared: Benchmark[Any, Any], summary: Summary) -> RunRatings:
     """The ratings that a study has of a run.
 
-    Raises:
-        UsageError: The study is of another benchmark, of other runs or of pairs, or has no rating of the run's texts.
-        RunError: A case of the run cannot be read.
+    Raises a `UsageError` where the study is of another benchmark, of other runs or of pairs, or has no rating of the
+    run's texts, and a `RunError` where a case of the run cannot be read.
     """
     with closing(Store.open(path)) as store:
         study = store.study
@@ -167,12 +166,9 @@ class Imported:
 def import_labels(store: Store, items: Sequence[StudyItem], labels: Sequence[Label]) -> Imported:
     """Add labels that a file holds to a study, whose raters are found by their pseudonym, or made.
 
-    A label without a confidence gets the middle.
-
-    Raises:
-        CorpusError: A label is of no item or of another text, gives no grade of its part or too long a reason, is by no
-            pseudonym, or stands there twice.
-        UsageError: Two of the items are of one case, in different runs.
+    A label without a confidence gets the middle. Raises a `CorpusError` where a label is of no item or of another text,
+    gives no grade of its part or too long a reason, is by no pseudonym, or stands there twice, and a `UsageError` where
+    two of the items are of one case, in different runs.
     """
     by_case = {(item.case, item.part.name): item for item in items}
     if len(by_case) < len(items):

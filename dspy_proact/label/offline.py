@@ -26,9 +26,8 @@ FORMAT = "dspy-proact offline ratings 1"
 def offline_page(store: Store, items: Iterable[StudyItem], name: str) -> tuple[Rater, str]:
     """The rater of a pseudonym, and the page of what they are still to rate, as HTML that needs no other file.
 
-    A new rater gets a slate and no link, for they rate from a file.
-
-    Raises a `UsageError` where it is no pseudonym, or there is nothing left to rate.
+    A new rater gets a slate and no link, for they rate from a file. Raises a `UsageError` where it is no pseudonym, or
+    there is nothing left to rate.
     """
     name = pseudonym(name)
     rater = store.rater_named(name) or store.add_rater(name)
@@ -65,11 +64,7 @@ class _Saved(OwnPart):
 
 
 def import_saved(store: Store, items: Sequence[StudyItem], text: str, source: str) -> Imported:
-    """Add the ratings that an offline page saved.
-
-    Raises:
-        CorpusError: The file is none of an offline page, is damaged, or is of another study, rater or slate.
-    """
+    """Add the ratings that an offline page saved; a `CorpusError` where they are damaged, or not of a slate here."""
     file = JsonFile.of(source, text)
     saved = _Saved.of(file)
     if saved.study != store.id:

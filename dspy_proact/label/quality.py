@@ -115,10 +115,7 @@ class Overview:
 def overview(
     store: Store, items: Sequence[StudyItem], declared: Benchmark[Any, Any], groups: Mapping[str, str] | None = None
 ) -> Overview:
-    """How a study stands now, of items as `Store.chosen` gives them.
-
-    `groups` has the group of each case, which intervals allow for; each case is its own where None.
-    """
+    """How a study stands now, of items as `Store.chosen` gives them; intervals allow for `groups` of cases, if any."""
     ratings, adjudged = store.ratings(), store.adjudications()
     rated = [*_parts(items, ratings, groups or {}, store.study.design.ratings)]
     pairs = [

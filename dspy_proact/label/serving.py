@@ -20,11 +20,8 @@ def open_study(file: Path, declared: Benchmark[Any, Any], summaries: Sequence[Su
     """A study in its file, which is made of the runs where it is not there.
 
     The tokens of the owner and for joining stand beside it in a file that only its user may read, so that links stay
-    good when it is served again; without that file they are new ones.
-
-    Raises:
-        UsageError: The file cannot be made or is of other runs, or the runs or the design do not fit.
-        RunError: A case cannot be read.
+    good when it is served again; without that file they are new ones. Raises a `UsageError` where the file cannot be
+    made or is of other runs, or the runs or the design do not fit, and a `RunError` where a case cannot be read.
     """
     if file.exists():
         store = Store.open(file)
@@ -54,17 +51,11 @@ def serve(
     url: str | None = None,
     ready: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Serve the pages of a study until Ctrl-C, and close its file.
+    """Serve the pages of a study that `open_study` gave until Ctrl-C, and close its file.
 
-    Args:
-        collection: From `open_study`.
-        host: On which to listen. Beyond loopback, put a proxy with TLS before it.
-        port: Likewise; 0 for any that is free.
-        url: Where raters reach it, where that is not this host and port.
-        ready: Is called with the address of the pages when they are served.
-
-    Raises:
-        UsageError: The port cannot be had, or the URL is not one.
+    Beyond loopback, put a proxy with TLS before `host` and `port` (0 for any that is free), which `url` names. `ready`
+    is called with the address of the pages when they are served. Raises a `UsageError` where the port cannot be had, or
+    the URL is not one.
     """
     import uvicorn
 

@@ -77,13 +77,7 @@ def pseudonym(text: str) -> str:
 
 
 class Store:
-    """The file of a study; made by `create`, opened by `open`. One thread uses it at a time.
-
-    Attributes:
-        path: Of the file.
-        id: 16 hex digits of the study's own.
-        study: What was declared.
-    """
+    """The file of a study, of 16 hex digits as its `id`; made by `create`, opened by `open`; one thread uses it."""
 
     def __init__(self, path: Path, id: str, study: Study, clock: Callable[[], float]):  # noqa: A002
         self.path, self.id, self.study, self._clock = path, id, study, clock
@@ -95,9 +89,8 @@ class Store:
     ) -> Self:
         """Make the file of a new study, whose pages nobody can open before `new_tokens`.
 
-        Items are in the order of the draw, the parts of a unit one after another.
-
-        Raises a `UsageError` where there is a file, or it cannot be made.
+        Items are in the order of the draw, the parts of a unit one after another. Raises a `UsageError` where there is
+        a file, or it cannot be made.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -267,9 +260,8 @@ class Store:
     def give(self, rater: int, *submissions: Submission) -> int:
         """Add ratings and skips of a rater to the log, all or none of them; how many are new.
 
-        Raises:
-            UsageError: An item is rated by the rater already.
-            StorageFault: They cannot be kept, as on a full disk; nothing of them is.
+        Raises a `UsageError` where an item is rated by the rater already, and a `StorageFault` where they cannot be
+        kept.
         """
         now = self._clock()
         rows = [
@@ -334,10 +326,7 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Generator[None]:
-        """What is written within is on disk afterwards, or nothing of it is.
-
-        Raises a `StorageFault` where it cannot be kept, as on a full disk.
-        """
+        """What is written within is on disk afterwards, or nothing of it is and a `StorageFault` says why."""
         try:
             self._row("BEGIN IMMEDIATE")
             yield

@@ -1,7 +1,4 @@
-"""What a study is, what people rate in it and what they give, as its file gives and takes them.
-
-An item is one part of one response, with what a rater reads beside it and nothing of who made or graded it.
-"""
+"""What a study is, what people rate in it and what they give, as its file gives and takes them."""
 
 import hashlib
 from collections.abc import Sequence
@@ -86,10 +83,7 @@ class Rater:
 
 
 def practice_passed(correct: Sequence[bool]) -> bool | None:
-    """Whether a rater passed a round of practice; None where the last round that they need is not finished.
-
-    `correct` says of each practice item that the rater graded, in order, whether the grade was right.
-    """
+    """Whether a rater whose grades are so right and wrong, in order, has passed; None before the round is finished."""
     starts = range(0, PRACTICE_ROUND * PRACTICE_ROUNDS, PRACTICE_ROUND)
     rounds = [correct[start : start + PRACTICE_ROUND] for start in starts]
     if any(len(of_round) == PRACTICE_ROUND and sum(of_round) >= PRACTICE_RIGHT for of_round in rounds):
@@ -226,10 +220,7 @@ class Practice:
 
 
 def run_key(summary: Summary) -> str:
-    """16 hex digits of a run's identity.
-
-    Raises a `UsageError` where it is a results file, which has no conversations.
-    """
+    """16 hex digits of a run's identity; a `UsageError` for a results file, which has no conversations."""
     if summary.manifest is None:
         raise UsageError(f"{summary.path}: a results file has no conversations, which a rater must read; give a run")
     return summary.manifest.identity.digest()[:16]
@@ -238,9 +229,8 @@ def run_key(summary: Summary) -> str:
 def items_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> tuple[StudyItem, ...]:
     """What people can rate of runs of one benchmark: each part of each response of the first epoch, run by run.
 
-    Raises:
-        UsageError: A run is of another benchmark, is named twice, or has no response.
-        RunError: A case cannot be read.
+    Raises a `UsageError` where a run is of another benchmark, is named twice, or has no response; a `RunError` if
+    damaged.
     """
     keys = list[str]()
     for summary in summaries:
@@ -263,10 +253,7 @@ def items_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> tup
 
 
 def pairs_of(declared: Benchmark[Any, Any], a: Summary, b: Summary) -> tuple[StudyItem, ...]:
-    """Every case to which both runs responded, as two responses to choose between; raises as `items_of` does.
-
-    Cases whose responses are equal are left out.
-    """
+    """Cases to which both runs responded, not alike, as two responses to choose between; raises as `items_of` does."""
     items, part = items_of(declared, (a, b)), parts_of(declared)[0]
     rated = [item for item in items if item.part == part]
     first, second = ({item.case: item for item in rated if item.run == run_key(summary)} for summary in (a, b))

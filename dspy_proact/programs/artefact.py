@@ -107,11 +107,7 @@ class Artefact(Frozen):
         return max((len(state.demos) for state in self.states.values()), default=0)
 
     def put_into(self, program: Module, path: str | Path) -> Module:
-        """Load what the predictors learned into an uncompiled program, which is returned.
-
-        Raises:
-            UsageError: The program is another one, or has other signatures; or a demo does not fit.
-        """
+        """Load what predictors learned into an uncompiled program, and return it; `UsageError` if it does not fit."""
         if self.program != type(program).__name__:
             raise UsageError(f"{path}: a compiled {self.program}, where {type(program).__name__} is asked for")
         predictors = dict(program.named_predictors())
@@ -187,14 +183,9 @@ def write_artefact(path: Path, artefact: Artefact) -> None:
 
 
 def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact:
-    """Read a file, or the one of the compile whose folder is given.
+    """Read a file, or the one of the compile whose folder is given; `role` is what the program must have.
 
-    Args:
-        path: Of either.
-        role: That the program must have.
-
-    Raises:
-        UsageError: It is not there, not an artefact of this format, or of another role.
+    Raises a `UsageError` where it is not there, not an artefact of this format, or of another role.
     """
     content = content_of(Path(path))
     if content.kind is Kind.COMPILE and content.inside:

@@ -38,14 +38,7 @@ async def ask_now(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any)
 async def ask_for_fields(
     asking: Asking, predictor: dspy.Predict, wording: Callable[[str], dspy.Adapter], **inputs: Any
 ) -> dspy.Prediction:
-    """The fields of an answer; one that cannot be read is asked for once more, with a note that says so.
-
-    Args:
-        asking: The way to ask.
-        predictor: Who is asked.
-        wording: The adapter under a question that ends with a note.
-        inputs: Of the predictor.
-    """
+    """The fields of an answer; an unreadable one is asked for once more, under the adapter of `wording` and a note."""
     try:
         return (await asking(predictor, wording(""), **inputs)).prediction
     except ContentError as error:

@@ -166,11 +166,7 @@ def tokens_ratio(before: CardUsage, after: CardUsage) -> float | None:
 
 
 class Card(Frozen):
-    """What a compile showed.
-
-    The numbers are of the procedure, out of fold; the program itself was compiled on everything and has no score of
-    its own.
-    """
+    """What a compile showed, out of fold; the program itself was compiled on everything and has no score of its own."""
 
     aim: str
     """What it was tuned for."""

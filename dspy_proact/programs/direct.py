@@ -29,13 +29,7 @@ _PLAIN, _MESSAGE_OF = {"role", "content"}, {"user": Message.user, "assistant": M
 
 
 class Direct:
-    """A way to ask one model, without history or trace.
-
-    Where a person has configured callbacks, it goes through DSPy, so that they hear of it.
-
-    Args:
-        lm: Behind the gate.
-    """
+    """A way to ask one model, without history or trace; by way of DSPy where a person's callbacks are to hear of it."""
 
     def __init__(self, lm: dspy.LM):
         self._lm = lm

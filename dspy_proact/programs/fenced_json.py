@@ -255,9 +255,5 @@ def _plain(name: str, answer: dict[str, Any]) -> Any:
 
 
 def ask_plainly(predictor: dspy.Predict, **inputs: Any) -> dspy.Prediction:
-    """One question to a predictor, asked for JSON, whose inputs nothing in them can break out of.
-
-    Raises:
-        StageError: There is no answer, or none that can be read.
-    """
+    """One question to a predictor, asked for JSON, that no input can break out of; a `StageError` without an answer."""
     return run_now(ask_now(predictor, FencedJSON(), **inputs)).prediction

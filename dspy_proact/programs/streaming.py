@@ -11,11 +11,7 @@ from dspy_proact.models import one_by_one
 
 
 class Pieces(AsyncIterator[str]):
-    """The pieces of a text, awaited (`async for`) or waited for (`for`), the latter also where a loop is running.
-
-    Args:
-        pieces: None of them empty.
-    """
+    """The pieces of a text, none empty, awaited (`async for`) or waited for (`for`, also where a loop is running)."""
 
     def __init__(self, pieces: AsyncGenerator[str]):
         self._pieces = pieces
@@ -36,11 +32,8 @@ def streamed(program: dspy.Module, **inputs: Any) -> Pieces:
 
     The program, which asks a model once for its `response`, runs in its own task, under the settings in force at the
     first piece. The whole comes at once where nothing can be had earlier, as from a cache. Closing the generator early
-    cancels the task and awaits its end.
-
-    Raises:
-        BaseException: What the program raises: after the last piece where it refuses the answer. Of the pieces right
-            before it some may be missing.
+    cancels the task and awaits its end. Raises what the program raises: after the last piece where it refuses the
+    answer, and of the pieces right before that some may be missing.
     """
     return Pieces(_written(program, inputs))
 

@@ -81,10 +81,8 @@ def _case(dialogue: Dialogue, stratum: str, view: JudgeView | ControlView) -> Ca
 def responses_of_results(results: Results, corpus: Corpus) -> Responses:
     """Those of a results file, which holds no history: the corpus gives it.
 
-    Triggers of the corpus that the file lacks are kept, as responses that are absent.
-
-    Raises:
-        UsageError: The file answers another corpus.
+    Triggers of the corpus that the file lacks are kept, as responses that are absent. Raises a `UsageError` where the
+    file answers another corpus.
     """
     corpus.require((trigger.key for trigger in results.triggers), results.name)
     for trigger in results.triggers:

@@ -87,9 +87,8 @@ def turns_of(texts: Sequence[str]) -> tuple[Turn, ...]:
 def parse_transcript(data: bytes, source: str) -> Conversation:
     """A conversation in one of the forms of files, whose last turn has no response yet.
 
-    Raises:
-        CorpusError: It is empty, not UTF-8 or not JSON, has other roles or keys, blank messages, two messages of one
-            role in a row, does not begin and end with the user, or is several conversations.
+    Raises a `CorpusError` where it is empty, not UTF-8 or not JSON, has other roles or keys, blank messages, two
+    messages of one role in a row, does not begin and end with the user, or is several conversations.
     """
     text = text_of(data, source)
     empty = CorpusError("empty: there is no message in it; write at least the user's", source=source)

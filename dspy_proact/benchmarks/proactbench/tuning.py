@@ -191,10 +191,7 @@ _VOCABULARY = files("dspy_proact.benchmarks.proactbench").joinpath("vocabulary.t
 def without_rubric_words(reasoning: str, rubric: Rubric, seen: str) -> tuple[list[str], int]:
     """The sentences of a judge's reasoning that have no words or runs of the rubric alone, and how many it has in all.
 
-    Args:
-        reasoning: By a judge who saw the rubric.
-        rubric: What must not be told.
-        seen: What may be told: conversation and response.
+    What is `seen`, conversation and response, may be told.
     """
     criteria = "\n".join((rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria))
     runs = _runs(criteria) - _runs(seen)

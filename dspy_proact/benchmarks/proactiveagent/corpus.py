@@ -110,12 +110,9 @@ def case_set_of(
 def load_traces(spec: str, revision: str | None = None) -> tuple[dict[str, Trace], Counter[str], str | None]:
     """The traces of a corpus by name, how often each unknown field occurred, and the commit.
 
-    Args:
-        spec: `sample`, `proactiveagent`, or a folder in the official layout: that of the traces, or one above it.
-        revision: Commit that a resumed run has recorded; the pinned one where None.
-
-    Raises:
-        CorpusError: There is no such corpus, or it is not valid.
+    The corpus is `sample`, `proactiveagent`, or a folder in the official layout: that of the traces, or one above it.
+    Without a `revision`, which a resumed run has recorded, the pinned commit is read. Raises a `CorpusError` where
+    there is no such corpus, or it is not valid.
     """
     if spec == NAME:
         contents = fetched("dataset/test_data", ("*.json",), revision)
@@ -138,11 +135,7 @@ def folders_of(spec: str, *below: str) -> list[Path]:
 
 
 def fetched(path: str, wanted: tuple[str, ...], revision: str | None = None) -> Mapping[str, bytes]:
-    """Files of a folder of the authors' repository by name, fetched at the first use and kept.
-
-    Raises:
-        CorpusError: They cannot be fetched, have changed, or are not those of the pinned commit.
-    """
+    """Files of a folder of the authors' repository by name, fetched once; a `CorpusError` where they cannot be had."""
     commit = revision or COMMIT
     cache = cache_folder() / f"{NAME}-{commit[:12]}" / path.rpartition("/")[2]
     contents = RepositoryFolder(REPOSITORY, path, wanted, commit).fetched(cache)[1]

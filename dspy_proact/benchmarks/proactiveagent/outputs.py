@@ -35,9 +35,8 @@ _WANTED = "the authors' eval/traces.zip"
 def read_outputs(path: Path, corpus: str | None = None) -> tuple[Responses, ...]:
     """What each agent of an archive did on the official traces, in the order of their names.
 
-    Raises:
-        CorpusError: It is no such archive, or a file in it is damaged or missing.
-        UsageError: A corpus is named, which the archive holds already.
+    Raises a `CorpusError` where it is no such archive, or a file in it is damaged or missing, and a `UsageError` where
+    a corpus is named, which the archive holds already.
     """
     if corpus is not None:
         raise UsageError("`corpus`: the archive of outputs holds the events that they answer; leave it out")

@@ -130,14 +130,10 @@ def are_labels(named: str) -> bool:
 
 
 def load_votes(spec: str, window: int) -> Votes:
-    """The votes that a person names, with a case for each turn that was voted on.
+    """The votes of `sample`, `proactiveagent`, or a folder in the layout of the authors' repository.
 
-    Args:
-        spec: `sample`, `proactiveagent`, or a folder in the layout of the authors' repository.
-        window: Events that a case shows.
-
-    Raises:
-        CorpusError: There are none, a row contradicts itself or another, or half of the official set stands alone.
+    There is a case for each turn that was voted on, with `window` events. Raises a `CorpusError` where there are none,
+    a row contradicts itself or another, or half of the official set stands alone.
     """
     contents, traces, reader = dict[str, bytes](), dict[str, Trace](), FileReader()
     if spec == NAME:

@@ -44,18 +44,12 @@ class Corpus:
 def read_corpus(
     corpus: Any, environments: Sequence[Name], filtered: bool, foreign: bool = False, revision: str | None = None
 ) -> Corpus:
-    """The entries of environments.
+    """The entries of environments, in this order, from `sample`, `proactivebench@REVISION`, or the path of a folder.
 
-    Args:
-        corpus: `sample`, `proactivebench@REVISION`, which is fetched, or the path of a folder; one of these names is
-            given as `./sample`. Without a revision the message of the error says what would be fetched.
-        environments: Whose entries are read, in the order in which they are to stand.
-        filtered: Whether entries that the paper's filter drops are left out and counted; of the sample none are.
-        foreign: Whether entries may offer moves of other environments.
-        revision: That a resumed run has recorded.
-
-    Raises:
-        CorpusError: There is no such corpus, or an entry of it cannot be played; the message names file and line.
+    A folder with one of these names is given as `./sample`. Without a revision, which a resumed run has recorded, the
+    message of the error says what would be fetched. If `filtered`, entries that the paper's filter drops are left out
+    and counted, of the sample none; if `foreign`, entries may offer moves of other environments. Raises a
+    `CorpusError`, with file and line, where there is no such corpus, or an entry of it cannot be played.
     """
     spec, worlds = str(corpus), [WORLDS[name] for name in environments]
     name, revision, folder = _located(spec, revision, worlds)
@@ -144,11 +138,9 @@ def _paths(world: World, entry: Entry) -> Iterator[str]:
 class Images:
     """The images of a corpus; several threads may load some at a time.
 
-    Args:
-        folder: Where they are stored.
-        worlds: Whose images are stored; the zips of each are those that its name begins, or else all.
-        descriptions: Of the sample, what is `seen` on each image in words, where the thing on one that is shown in
-            parts is, `at`, and what a part shows `little` without it.
+    Those of each world are in the zips of the folder that its name begins, or else in all. The `descriptions` of the
+    sample say what is `seen` on each image in words, where the thing on one that is shown in parts is, `at`, and what a
+    part shows `little` without it.
     """
 
     def __init__(self, folder: Path, worlds: Sequence[World], descriptions: Mapping[str, Any]):

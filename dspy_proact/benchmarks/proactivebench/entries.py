@@ -128,10 +128,7 @@ class RawEntry(Entry, RawPart):
     """False where what is asked is seen well; such entries are left out."""
 
     def checked(self, line: Line, world: World, foreign: bool = False) -> Entry:
-        """The entry; raises a `CorpusError` that names the `line` where its fields do not fit together.
-
-        `foreign` allows moves of other environments.
-        """
+        """The entry, with `foreign` moves if allowed; a `CorpusError` of the `line` where fields do not fit."""
         entry = Entry.model_validate(self.model_dump(include=set(Entry.model_fields)))
         for field, problem in _misfits(entry, world, foreign):
             raise line.error(problem, field)

@@ -212,13 +212,9 @@ def controlled(world: World, entry: Entry) -> Entry:
 
 
 def _published(text: str, options: Sequence[str], right: Sequence[str], first: int) -> str | None:
-    """The option of a list that a text chooses as published.
+    """The option of a list that a text chooses as published; the list's letters begin at `first`, counted from 0.
 
-    Args:
-        text: Of the model.
-        options: The list.
-        right: Those that are right, which count before the others: the cut may make several equal.
-        first: Place of the list's first letter, counted from 0.
+    Those that are `right` count before the others: the cut may make several equal.
     """
     compared, letter = _cut(text), text.partition(".")[0].lower().strip()
     for option in sorted(options, key=lambda option: option not in right):

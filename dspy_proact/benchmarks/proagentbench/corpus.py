@@ -77,14 +77,9 @@ class _Moment:
 
 
 def load_corpus(spec: str, settings: ProAgentBenchSettings) -> CaseSet:
-    """The moments of every person of a corpus.
+    """The moments of every person of `sample` or a folder, as the settings choose and show them.
 
-    Args:
-        spec: `sample`, or a folder.
-        settings: What is shown, and which moments without help are taken.
-
-    Raises:
-        CorpusError: There is no such corpus, or, under `strict`, a row in it is not valid.
+    Raises a `CorpusError` where there is no such corpus, or, under `strict`, a row in it is not valid.
     """
     left_out, unseen, ignored = Counter[str](), Counter[str](), Counter[str]()
     cases, rows = list[Case](), 0

@@ -31,10 +31,7 @@ _INSTEAD = "download its two zips and give the path of their folder"
 
 
 class TaskCase(Case):
-    """A task whose view is read again when it is used.
-
-    Reading raises a `CorpusError` where the files have changed since the corpus was read, or cannot be read.
-    """
+    """A task whose view is read when it is used; a `CorpusError` where its files have changed or cannot be read."""
 
     _read: Callable[[str], ProbeView]
 
@@ -51,18 +48,13 @@ class TaskCase(Case):
 def load_tasks(
     spec: str, revision: str | None = None, *, sanitize: bool = True, seed: int = 0, strict: bool = False
 ) -> CaseSet:
-    """Load the tasks that a person asked for, and validate all of them.
+    """The tasks of `sample`, `probe`, `probe@REVISION`, or a path, all of them validated.
 
-    Args:
-        spec: `sample`, `probe`, `probe@REVISION`, or a path: a folder of the official files or of zips of them, or one
-            zip that holds all. A folder with one of these names is given as `./sample`.
-        revision: Commit of `probe` where the spec names none, such as the one that a resumed run has recorded.
-        sanitize: Whether tasks are handed out with opaque ids, in a seeded order and without stamps.
-        seed: For the ids and the order.
-        strict: Whether one task whose files cannot be used raises; otherwise the task is left out and counted.
-
-    Raises:
-        CorpusError: There is no such corpus, no task of it can be used, or a revision is given for files.
+    A path is that of a folder of the official files or of zips of them, or of one zip that holds all; a folder with one
+    of these names is given as `./sample`. `revision` is that of `probe` where none is named, such as a resumed run has
+    recorded. If they are to `sanitize`, tasks have opaque ids, an order by the seed, and no stamps. A task whose files
+    cannot be used is left out and counted, unless `strict`. Raises a `CorpusError` where there is no such corpus, no
+    task of it can be used, or a revision is given for files.
     """
     name, revision, path = _located(spec, revision)
     pairs = _pairs_at(path)

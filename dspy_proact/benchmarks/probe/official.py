@@ -46,11 +46,7 @@ _KINDS = {"email": Email, "event": Event, "document": Document}
 
 
 def read_task(key: str, task: JsonFile, right: JsonFile, ignored: Counter[str]) -> Case:
-    """Read a task from its two files, and count the fields that the format does not know in `ignored`.
-
-    Raises:
-        CorpusError: A field is missing or malformed, or the two files do not fit together.
-    """
+    """The task of two files, unknown fields counted in `ignored`; a `CorpusError` where they are bad or do not fit."""
     source, output = _Input.of(task), _Output.of(right)
     world, unknown = source.world_model, source.unknown_fields() + output.unknown_fields()
     items = tuple(_item(task, index, raw, unknown) for index, raw in enumerate(source.data_points))

@@ -92,12 +92,7 @@ def failures(summary: MeasuredRun) -> dict[str, Any]:
 
 
 def score_spreads(summary: MeasuredRun, prefix: str) -> dict[str, dict[str, float | int | None]]:
-    """Count, mean, median and standard deviation of each score; None where there are too few values.
-
-    Args:
-        summary: Of a run.
-        prefix: `read_` for the answers that could be read; empty for all answers, of which the others score 0.
-    """
+    """Count, mean, median and deviation of each score, None where too few; with `read_` of readable answers only."""
     spreads: dict[str, dict[str, float | int | None]] = {}
     for name in ("f1", "identification", "task", "overall"):
         values = [verdict.parts[key] for verdict in summary.verdicts if (key := f"{prefix}{name}") in verdict.parts]

@@ -75,11 +75,7 @@ class BenchmarkChoice:
             raise UsageError(f"runs of several benchmarks are given: {runs}; name those of one")
 
     def known(self, *paths: Path) -> "Benchmark[Any, Any]":
-        """The benchmark: the one that is named, or that of the runs, or else the default.
-
-        Raises:
-            UsageError: There is none of that name, or one of the runs is of another.
-        """
+        """The benchmark that is named, or of the runs, or the default; a `UsageError` if there is none, or several."""
         from dspy_proact.evaluation.registry import benchmark_named, find_benchmark
 
         named = benchmark_named(self.benchmark) if self.benchmark else None
@@ -108,11 +104,7 @@ class BenchmarkChoice:
         return declared
 
     def settings(self, declared: "Benchmark[Any, Any]", answers: bool = True) -> "Settings":
-        """The settings of the benchmark, for a command that asks for answers unless it says otherwise.
-
-        Raises:
-            UsageError: A name or value is not valid, or has no effect on the answers that are asked for.
-        """
+        """The settings, for a command that asks for answers or not; `UsageError` if one is not valid or without use."""
         from dspy_proact.cli.options.settings import read_settings
 
         settings = read_settings(declared.settings_type, self.values, declared.name)
@@ -123,8 +115,7 @@ class BenchmarkChoice:
     def settings_of_grading(self, declared: "Benchmark[Any, Any]", before: Mapping[str, Any]) -> "Settings":
         """The settings of a new grading of existing answers, which were made with the settings `before`.
 
-        Raises:
-            UsageError: A value is not valid, would change the answers, or has no effect.
+        Raises a `UsageError` where a value is not valid, would change the answers, or has no effect.
         """
         from dspy_proact.cli.options.settings import plain, read_settings
 
@@ -218,8 +209,7 @@ def corpus_of(declared: "Benchmark[Any, Any]", named: str | None, embedded: bool
 def judges_of(declared: "Benchmark[Any, Any]", named: "NamedModel", embedded: bool) -> "tuple[ModelSpec, ...]":
     """Who grades: those that are named, or else the stand-in the stand-in, and the benchmark's judge a real model.
 
-    Raises:
-        UsageError: A real model is judged, and the benchmark names no judge of its own.
+    Raises a `UsageError` where a real model is judged, and the benchmark names no judge of its own.
     """
     if not named.name and not _has_judge(declared):
         return ()

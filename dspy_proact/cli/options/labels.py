@@ -72,9 +72,8 @@ class Labels:
     def named(cls, ratings: tuple[str, ...], run: Path | None, items: Path | None) -> "Labels":
         """What a person named; the file of a study of `label serve` knows its run.
 
-        Raises:
-            UsageError: It has several runs, or its run is gone, and none is named; or items are named beside it, or
-                beside a run.
+        Raises a `UsageError` where it has several runs, or its run is gone, and none is named; or items are named
+        beside it, or beside a run.
         """
         from dspy_proact.label.exchange import is_study, runs_of
 
@@ -137,9 +136,8 @@ def label_options(default: str, named: str, text: str) -> Bundle:
 def ratings_of(named: Sequence[str], summary: "Summary") -> "PeoplesRatings":
     """Ratings of responses of a run or a results file, as `--ratings` names them: one study, or several files.
 
-    Raises:
-        CorpusError: There are no such ratings, or they are not valid.
-        UsageError: They are of other responses, or no score follows from a grade of people's.
+    Raises a `CorpusError` where there are no such ratings, or they are not valid, and a `UsageError` where they are of
+    other responses, or no score follows from a grade of people's.
     """
     from dspy_proact.evaluation.ratings import ratings_named
     from dspy_proact.evaluation.registry import benchmark_of

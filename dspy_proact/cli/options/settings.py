@@ -58,16 +58,10 @@ def settings_of(kind: type[Settings]) -> list[Setting]:
 def read_settings(
     kind: type[Settings], texts: Sequence[tuple[str, str]], of: str, before: Mapping[str, Any] | None = None
 ) -> Settings:
-    """The settings that a person gives; the others as they were before, or by default.
+    """The settings that a person gives; the others as they were before, as JSON, or by default.
 
-    Args:
-        kind: The benchmark's model.
-        texts: Names and values, as they were typed.
-        of: Name of the benchmark, for a message.
-        before: As JSON; the defaults where None.
-
-    Raises:
-        UsageError: A name is unknown or given twice, or a value is not what its setting takes.
+    The name of the benchmark, `of`, is for messages. Raises a `UsageError` where a name is unknown or given twice, or a
+    value is not what its setting takes.
     """
     values: dict[str, Any] = {}
     for name, text in texts:

@@ -51,14 +51,7 @@ class Section:
 
 
 class Bundle:
-    """Options that a command gets as one value.
-
-    Args:
-        name: Parameter of the command.
-        value: Makes it of the values of the options, by their names without the prefix.
-        sections: With the options.
-        prefix: Begins the name of every option.
-    """
+    """Options that a command gets as one `value`, made of theirs by their names without the `prefix` of all."""
 
     def __init__(self, name: str, value: Callable[..., Any], *sections: Section, prefix: str = ""):
         self.name, self.value, self.sections, self.prefix = name, value, sections, prefix
@@ -96,8 +89,7 @@ class Verb(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments, and keep the options as they were typed: values are made of them and cannot be undone.
 
-        Raises:
-            click.UsageError: An option that takes one value is given twice, of which click would take the last.
+        Raises a `click.UsageError` where an option that takes one value is given twice: click would take the last.
         """
         read, _, order = self.make_parser(ctx).parse_args(args=list(args))
         if path := read.get("config"):
@@ -170,15 +162,11 @@ def verb(
     brief: str,
     files: Sequence[FileForm] = (),
 ) -> Callable[[Callable[..., Any]], Verb]:
-    """Make a function a command.
+    """Make a function a command, which gets each option of a section, and one value for each bundle.
 
-    Args:
-        name: As a person types it.
-        parts: Its options; the function gets each of a section, and one value for each bundle.
-        first: Flags of the options that `--help` shows, with blanks between them.
-        example: A whole command; lines but the last end with a backslash.
-        brief: What it does, a short sentence, in the list of commands.
-        files: Forms of files of a person's own that it reads.
+    Its `first` options, by flags with blanks between them, are those that `--help` shows. The `example` is a whole
+    command; lines but the last end with a backslash. The list of commands has `brief`, and `files` are forms of files
+    of a person's own that it reads.
     """
 
     def made(function: Callable[..., Any]) -> Verb:
@@ -215,10 +203,8 @@ def first_typed(of: Collection[str] | None = None, but: Collection[str] = ()) ->
 def _configured(path: Path, of: Verb, typed_flags: Collection[str]) -> list[str]:
     """The options of a TOML file as they would be typed, without those that are typed already.
 
-    A list repeats an option, a table gives NAME=VALUE of each of its values, and a path is relative to the file.
-
-    Raises:
-        click.UsageError: The file cannot be read, or names what is no option of the command.
+    A list repeats an option, a table gives NAME=VALUE of each of its values, and a path is relative to the file. Raises
+    a `click.UsageError` where the file cannot be read, or names what is no option of the command.
     """
     from dspy_proact.kept import open_to_read, read_contents
 

@@ -33,20 +33,11 @@ _REPHRASED = "rephrased"
 
 
 class ShownRun:
-    """The run or results file that `show` reads.
+    """The run or results file that `show` reads; a `ProactError` where there is neither, or it is damaged.
 
-    Args:
-        path: Of a run's folder or of a results file; a `ProactError` where there is neither, or it is damaged.
-        check: Whether the whole run is checked against tampering and damaged verdicts, which takes longer than to read
-            it. Without, `check_cases` checks the cases that are listed.
-
-    Attributes:
-        outcomes: Of every case in every epoch, case by case.
-        name: The model under test, with its program.
-        embedded: Whether a stand-in that measures nothing took part.
-        strata: All there are, that of control cases too.
-        labels_of: The labels of each stratum, from best to worst.
-        labels: All there are, from best to worst; those of control cases after them.
+    To `check` the whole run against tampering and damaged verdicts takes longer than to read it; without, `check_cases`
+    checks the cases that are listed. Outcomes are of every case in every epoch, case by case. Labels go from best to
+    worst, those of control cases after the others.
     """
 
     def __init__(self, path: Path, check: bool):

@@ -103,12 +103,8 @@ def compile_shown(
 ) -> int:
     """Do a compile and say how it ended, or only what it will take; the exit status.
 
-    Args:
-        compiling: Checked already.
-        recipe: As it was asked for.
-        output: Where it is done, and what is printed.
-        following: Prints the command to type next, with the file of the program and what is said before.
-        note: A sentence added to the message that names the file.
+    The recipe is as it was asked for. `following` prints the command to type next, with the file of the program and
+    what is said before, to which `note` adds a sentence.
     """
     if (folds := compiling.recipe.folds) < recipe.folds:
         data, groups = compiling.target.data.name, compiling.target.declared.nouns.groups
@@ -165,10 +161,7 @@ def _print_forecast(compiling: Compile, as_json: bool) -> None:
 
 
 def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -> None:
-    """Print what a compile showed, out of fold, and what an answer costs.
-
-    `explain` adds the details, such as with what it was made; it is None where the command has no option for it.
-    """
+    """Print what a compile showed; `explain` adds the details, and is None where the command has no option for it."""
     if as_json:
         print_json(artefact.card.document())
         return

@@ -349,8 +349,7 @@ def _say_again(step: Next, typed: Typed, run: Path | None = None) -> None:
 def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope, output: Output) -> Ending | None:
     """Do each run into its folder; what one spends counts against the limits of the next.
 
-    Returns:
-        How they ended; None where only the forecasts were asked for, which are printed.
+    Returns how they ended; None where only the forecasts were asked for, which are printed.
     """
     for execution, _ in runs:
         if (reused := execution.reused(scope)) and reused.reason:

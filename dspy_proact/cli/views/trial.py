@@ -191,8 +191,7 @@ def examine(
 ) -> int:
     """Ask a judge about the worked cases of its rules, and show which it gets right; the exit status.
 
-    Raises:
-        UsageError: The judge cannot be called as asked, or the benchmark has no worked cases.
+    Raises a `UsageError` where the judge cannot be called as asked, or the benchmark has no worked cases.
     """
     if not (cases := worked_cases_of(declared)):
         raise UsageError(f"--judge-cases: {declared.name} declares no worked cases; leave it out")

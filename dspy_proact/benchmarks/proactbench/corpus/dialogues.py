@@ -151,9 +151,8 @@ class Corpus:
     def of(cls, lines: Iterable[str], *, name: str, source: str, revision: str | None = None) -> Self:
         """Read and validate the lines of an official file; blank lines and a byte order mark are skipped.
 
-        Raises:
-            CorpusError: A line is at fault, two rows have one `unique_id_eval`, or there is no dialogue or no
-                trigger in all.
+        Raises a `CorpusError` where a line is at fault, two rows have one `unique_id_eval`, or there is no dialogue or
+        no trigger in all.
         """
         dialogues: list[Dialogue] = []
         ignored = Counter[str]()
@@ -205,15 +204,11 @@ class Corpus:
 
 
 def load_corpus(spec: str, revision: str | None = None) -> Corpus:
-    """Load the corpus that a person asked for.
+    """The corpus that is asked for: `sample`, `proactbench`, `proactbench@REVISION`, or the path of an official file.
 
-    Args:
-        spec: `sample`, `proactbench`, `proactbench@REVISION`, or the path of a file in the official format. A file
-            with one of these names is given as `./sample`.
-        revision: Used where `proactbench` pins none, such as the commit that a resumed run has recorded.
-
-    Raises:
-        CorpusError: There is no such corpus, it is not valid, or a revision is given for what has none.
+    A file with one of these names is given as `./sample`. `revision` is used where `proactbench` pins none, such as the
+    commit that a resumed run has recorded. Raises a `CorpusError` where there is no such corpus, it is not valid, or a
+    revision is given for what has none.
     """
     name, at, pinned = spec.partition("@")
     if name == "proactbench":

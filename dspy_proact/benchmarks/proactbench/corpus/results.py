@@ -260,9 +260,8 @@ class Results:
 def read_results(path: str | Path) -> Results:
     """Read a results file; blank lines and a byte order mark are skipped.
 
-    Raises:
-        CorpusError: It cannot be read, is empty or a corpus, a line is at fault, or it has several models or a dialogue
-            twice.
+    Raises a `CorpusError` where it cannot be read, is empty or a corpus, a line is at fault, or it has several models
+    or a dialogue twice.
     """
     source = str(path)
     data = read_bytes(source, "the path of a results file")
@@ -306,16 +305,11 @@ def write_results(
 ) -> int:
     """Write a results file as the official evaluator does, and replace the file only when all of it is written.
 
-    A dialogue's triggers go into one row, where the first of them stands. A trigger without a grade is written
-    without a result and counted as SKIPPED, whatever its label was; stray verdicts are written as what they say.
-    `used` is by dialogue, zeros where it does not say.
-
-    Returns:
-        How many characters had to be replaced by U+FFFD: NUL characters and lone surrogates of responses and verdicts.
-
-    Raises:
-        CorpusError: There is no trigger, or a row could not be read back.
-        UsageError: The file cannot be written.
+    A dialogue's triggers go into one row, where the first of them stands. A trigger without a grade is written without
+    a result and counted as SKIPPED, whatever its label was; stray verdicts are written as what they say. `used` is by
+    dialogue, zeros where it does not say. Returns how many characters had to be replaced by U+FFFD: NUL characters and
+    lone surrogates of responses and verdicts. Raises a `CorpusError` where there is no trigger, or a row could not be
+    read back, and a `UsageError` where the file cannot be written.
     """
     source = str(path)
     if not triggers:

@@ -62,12 +62,7 @@ _STAND_INS: dict[str, Any] = {
 
 
 def fingerprint(program: Program, *further: tuple[dspy.Predict, dspy.Adapter]) -> str:
-    """Hash what a program says to its model: sha256 of the messages that it sends for stand-in inputs.
-
-    Args:
-        program: Whose predictors ask in its usual wording.
-        further: Questions in another wording.
-    """
+    """sha256 of the messages of a program for stand-in inputs, and of `further` questions in another wording."""
     questions = [*((predictor, program.wording()) for predictor in program.predictors()), *further]
     messages = [rendered(predictor, adapter, _STAND_INS) for predictor, adapter in questions]
     return hashlib.sha256(json.dumps(messages, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
@@ -77,10 +72,8 @@ class BareChat(dspy.Adapter):
     """Sends the conversation turn by turn and takes the whole answer as the response.
 
     A system message goes out only where there is something to say in it: a hint, an instruction that is not the one
-    DSPy makes up for a signature without any, or demos, which are worked examples inside it and never fake turns.
-
-    Args:
-        hint: What a teacher is told beside its instruction; its students are not.
+    DSPy makes up for a signature without any, or demos, which are worked examples inside it and never fake turns. The
+    `hint` is what a teacher is told beside its instruction; its students are not.
     """
 
     def __init__(self, hint: str = ""):
@@ -123,9 +116,7 @@ def instruction_of(signature: type[dspy.Signature]) -> str:
 class IndentedText(FencedJSON):
     """Renders a question as indented text, and reads one JSON object as `FencedJSON` does.
 
-    Args:
-        note: The end of the request, such as what was wrong with the answer before; texts of others are indented in it.
-
+    The `note` ends the request, such as with what was wrong with the answer before; texts of others are indented in it.
     Where a schema of the answer is sent beside the messages, they say nothing of its shape unless there is a note.
     """
 

@@ -78,13 +78,9 @@ def results_file(path: Path) -> ResultsFile:
 
 
 def export_results(folder: RunFolder, summary: Summary, path: Path) -> list[str]:
-    """Write the first epoch of a run as a results file.
+    """Write the first epoch of a run as a results file; what the format cannot hold, a line each.
 
-    Returns:
-        What the format cannot hold, a line each.
-
-    Raises:
-        UsageError: It is no run of ProactBench, nothing in it was tried, or the file cannot be written.
+    Raises a `UsageError` where it is no run of ProactBench, nothing in it was tried, or the file cannot be written.
     """
     if summary.benchmark != "proactbench":
         raise UsageError(f"{summary.path}: a run of {summary.benchmark!r}; the official format holds proactbench only")

@@ -54,13 +54,8 @@ class PartialJSON(FencedJSON):
 class Session:
     """Asks the questions of an agent about one task, counts requests, and notes what cannot be read as faults.
 
-    Attributes:
-        task: What the agent sees.
-        tools: Over its items.
-        common: The inputs that most questions begin with.
-        turns: Questions that were asked.
-        left: Requests that are left, repairs included.
-        faults: In the order in which they were noticed, each once.
+    `turns` are the questions that were asked, `left` the requests that are left, repairs included, and `faults` stand
+    in the order in which they were noticed, each once.
     """
 
     def __init__(self, agent: "AgentModule", asking: Asking, task: TaskView, tools: Toolbox):
@@ -71,11 +66,7 @@ class Session:
         self._last: ContentError | None = None
 
     async def ask(self, question: str, /, **inputs: Any) -> Mapping[str, Any]:
-        """The fields of an answer that can be read, after one repair; none where no request is left.
-
-        Raises:
-            ProviderError: The model could not be reached.
-        """
+        """The readable fields of an answer, after one repair, or none; raises a `ProviderError` of the model's."""
         if self.left < 1:
             self.fault("turns")
             return {}
@@ -101,11 +92,7 @@ class Session:
         self.faults[name] = None
 
     def solution(self, fields: Mapping[str, Any]) -> Solution:
-        """The solution in the fields of answers; a part that is missing, malformed or impossible is a fault.
-
-        Raises:
-            ContentError: Nothing at all could be read in any answer.
-        """
+        """The solution in answers' fields, bad or missing parts as faults; `ContentError` if nothing could be read."""
         if self._last and not self._read_any:
             raise self._last
         fields = dict(fields)
@@ -131,12 +118,7 @@ class Session:
 
 
 class AgentModule(Program):
-    """An agent.
-
-    Args:
-        bounds: How far it may go.
-        embedder: By which it searches; None searches by words.
-    """
+    """An agent, which goes as far as its `bounds`, and searches by an embedder, or by words where it has none."""
 
     asks: ClassVar[Mapping[str, type[dspy.Signature]]]
     """What it asks, by the names of its predictors."""
@@ -153,11 +135,7 @@ class AgentModule(Program):
         return self.bounds.turns
 
     async def answer_by(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
-        """The fields of a `Solution` to a `world`, `documents` and `actions`; one that is readable in part has faults.
-
-        Raises:
-            StageError: The provider failed, or nothing at all could be read.
-        """
+        """The fields of a `Solution`, with faults if it is readable in part; a `StageError` where nothing of it is."""
         task = TaskView(world=inputs["world"], items=tuple(inputs["documents"]), actions=tuple(inputs["actions"]))
         embedder = self._embedder
         embed = embedder and (embedder.embed_now if asking is ask_now else embedder.embed)
@@ -226,13 +204,7 @@ class ReAct(AgentModule):
     async def _trial(
         self, session: Session, before: Sequence[Step], reserved: int
     ) -> tuple[list[Step], Mapping[str, Any]]:
-        """One way through the task: its steps, and the fields of the conclusion.
-
-        Args:
-            session: Asks the model.
-            before: Steps that are shown as done already.
-            reserved: Requests that are left for what follows the choices.
-        """
+        """One way through the task after steps `before`, with requests `reserved`: its steps, and the conclusion."""
         steps = list(before)
         for left in range(self.turns, -1, -1):
             if left == 0 or session.left <= reserved:

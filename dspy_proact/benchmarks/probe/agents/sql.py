@@ -51,12 +51,8 @@ def queried(
 ) -> tuple[str, tuple[str, ...]]:
     """The rows of a SELECT, one JSON list per line under a line of names, or why there are none; and the ids in them.
 
-    Args:
-        columns: Names; the first is the id's.
-        records: The table `items`, a row each; texts without lone surrogates.
-        statement: SQL.
-        rows: The most that are returned.
-        longest: Characters of what is returned.
+    The table `items` has a row for each of the `records`, texts without lone surrogates; the first column is the id. At
+    most `rows` rows and `longest` characters are returned.
     """
     query = json.dumps([columns, records, statement, rows, longest]).encode()
     command = [sys.executable, "-I", "-S", __file__]

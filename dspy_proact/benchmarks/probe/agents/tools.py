@@ -84,16 +84,10 @@ COLUMNS = tuple(field.name for field in fields(ToolRow) if field.name != "stamps
 
 
 class Toolbox:
-    """Tools over the items of one task, and which items they returned.
+    """Tools over the items of one task; `touched` has ids of the items that they returned, each once, as they came.
 
-    Args:
-        items: Of the task.
-        bounds: Of results.
-        embed: How texts are embedded; None searches by words.
-        now: Whether there is no loop to wait in.
-
-    Attributes:
-        touched: Ids of the items that were returned, each once, in the order in which they came.
+    Texts are searched by what `embed` makes of them, and by words without it; `now` says that there is no loop to wait
+    in.
     """
 
     def __init__(self, items: Sequence[Item], bounds: ProbeSettings, embed: Embed | None = None, now: bool = False):
