@@ -239,7 +239,6 @@ def _print_summaries(summaries: "Sequence[Summary]", as_json: bool, alone: bool 
 
 
 def _require_kappa(program: Path | None, least: float) -> None:
-    """Raise a `UsageError` where a compiled judge's card does not promise a kappa."""
     from dspy_proact.programs.artefact import read_judge
 
     if program is None:

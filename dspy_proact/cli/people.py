@@ -203,7 +203,6 @@ def _compare_stored(
     output: option.Output,
     explain: bool,
 ) -> int:
-    """Compare people with the grades that are stored with the items, if any, and say what to type next."""
     if flag := first_typed(_OF_JUDGE):
         raise UsageError(f"{flag}: has no effect without --judge")
     from dspy_proact.report.marked_words import marked_words

@@ -103,7 +103,6 @@ def report(
 
 
 def _summary(path: Path, corpus: str | None) -> "tuple[Summary, ResultsCheck | None]":
-    """The summary of a run or a results file, and the check of the latter."""
     from dspy_proact.evaluation.registry import benchmark_named
     from dspy_proact.evaluation.results import read_results_file
     from dspy_proact.report import summarize

@@ -238,7 +238,6 @@ def try_(
 
 
 def _refuse_together(text: str | None, program: Path | None, judge_program: Path | None, where: _Where) -> None:
-    """Raise a `UsageError` for what cannot be tried together."""
     if where.keys and (where.strata or where.phases):
         raise UsageError(f"--case and {first_typed(('--stratum', '--phase'))} are mutually exclusive")
     if where.conversation is not None and (flag := first_typed(_OF_CASES)):

@@ -62,8 +62,6 @@ class _Entry(BaseModel):
 
 
 class _CommitTree(BaseModel):
-    """Everything in a commit."""
-
     tree: list[_Entry]
     truncated: bool = False
 

@@ -200,7 +200,6 @@ _NEEDED = ("item", "annotator", GRADE_FIELD)
 
 
 def _require_columns(line: Line, columns: Collection[str]) -> None:
-    """Raise unless the columns of a rating are there, each once."""
     if twice := next((column for column, count in Counter(columns).items() if column and count > 1), None):
         raise line.error("the column is given twice", twice)
     if missing := next((column for column in _NEEDED if column not in columns), None):

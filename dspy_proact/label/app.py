@@ -258,7 +258,6 @@ class _Pages:
         return self._rater(request).number, await fields_of(request, self._token(request, "rater"))
 
     def _owners_token(self, request: Request) -> str:
-        """The token of whoever asks, where that is the owner."""
         if not self._store.holds(token := self._token(request, "owner"), "owner"):
             raise HTTPException(403, "Open the owner's link.")
         return token

@@ -77,7 +77,6 @@ class FencedJSON(dspy.JSONAdapter):
     def _parts(
         self, signature: type[dspy.Signature], inputs: dict[str, Any], main_request: bool
     ) -> list[str | dspy.Image]:
-        """Texts and images of the inputs in their order."""
         parts = list[str | dspy.Image]()
         for name, declared in signature.input_fields.items():
             if name in inputs:
@@ -165,8 +164,6 @@ def _system_message(signature: type[dspy.Signature]) -> str:
 
 @dataclass(frozen=True)
 class _Demos:
-    """Demos under an adapter, by what they say."""
-
     signature: type[dspy.Signature]
     fenced: tuple[str, ...]
     text: str

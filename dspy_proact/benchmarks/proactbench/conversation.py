@@ -193,7 +193,6 @@ def _text(content: object, fault: Fault, path: str) -> str:
 
 
 def _in_text(text: str, source: str) -> Iterator[Message]:
-    """The messages of a file, in whichever form they are."""
 
     def fault(problem: str, path: str | None) -> CorpusError:
         return CorpusError(problem, source=source, field=path)
@@ -229,7 +228,6 @@ def _is_json(text: str, kind: Any) -> bool:
 
 
 def _labelled(text: str, source: str) -> Iterator[Message]:
-    """The messages of plain text."""
 
     def message(role: str, content: str, start: int) -> Message:
         line = Line(source, 1 + text.count("\n", 0, start), "")

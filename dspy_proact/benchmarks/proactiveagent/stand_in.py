@@ -60,6 +60,5 @@ def judge_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
 
 
 def _shown(messages: Sequence[tuple[str, str]]) -> list[str]:
-    """The texts of the events."""
     shown = value_of(request_fields(messages).get("events"), [])
     return [str(event.get("event", "")) for event in shown if isinstance(event, dict)]

@@ -114,7 +114,6 @@ def kept_ids() -> Mapping[Name, frozenset[int]]:
 
 
 def _rows(file: Path, ignored: Counter[str]) -> Iterator[tuple[Line, RawEntry]]:
-    """Each entry of a file, and its line."""
     source, ids = str(file), dict[int, int]()
     for line in lines_in(lines_of(read_bytes(source, _WANTED), source), source, "entry"):
         raw = RawEntry.of(line)

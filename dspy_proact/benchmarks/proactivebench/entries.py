@@ -141,7 +141,6 @@ def abstains(option: str) -> bool:
 
 
 def _misfits(entry: Entry, world: World, foreign: bool) -> Iterator[tuple[str, str]]:
-    """Field and problem wherever fields of an entry do not fit together."""
     if missing := [name for name in world.required if getattr(entry, name) is None]:
         yield missing[0], "the field is missing"
         return
@@ -168,7 +167,6 @@ def _misfits(entry: Entry, world: World, foreign: bool) -> Iterator[tuple[str, s
 
 
 def _unmovable(entry: Entry) -> Iterator[tuple[str, str]]:
-    """Field and problem where a crop cannot grow."""
     ways = set(entry.ways)
     if entry.ways != ("zoom",) and not (ways <= set(_DIRECTIONS) and len(ways) == len(entry.ways) <= 2):
         yield "direction", f"{shown(entry.direction)} is neither zoom nor one or two of {', '.join(_DIRECTIONS)}"

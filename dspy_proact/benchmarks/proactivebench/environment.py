@@ -163,7 +163,6 @@ class Environment:
         return self.world.category_at_last and state.turns + 1 >= self.entry.num_images
 
     def _offered(self, state: State) -> tuple[str, ...]:
-        """Moves and abstentions that are shown at a step."""
         options, spent = self.entry.options, set[str]()
         if self.reference:
             return ()

@@ -59,8 +59,6 @@ _LONGEST_PATH = 1_000
 
 
 class _Labelled(RawPart):
-    """A line of the file of intentions."""
-
     event_id: int | Id
     user_intention: Id
 
@@ -139,8 +137,6 @@ def _opened(database: Path) -> sqlite3.Connection:
 
 @dataclass
 class _Reader:
-    """Reads the events of one database."""
-
     source: str
     """Its name in messages."""
     person: str

@@ -106,7 +106,6 @@ def score_spreads(summary: MeasuredRun, prefix: str) -> dict[str, dict[str, floa
 
 
 def _of_run(summary: MeasuredRun) -> Addition:
-    """The paper's tables and figures, of a run."""
     counts, readable, every = failures(summary), score_spreads(summary, "read_"), score_spreads(summary, "")
     return Addition({"failures": counts, "readable": readable, "all": every}, _details(counts, (readable, every)))
 
@@ -219,7 +218,6 @@ def _leaderboard(runs: Sequence[MeasuredRun]) -> Addition:
 
 
 def _failure_modes(runs: Sequence[MeasuredRun], of_runs: Iterable[Mapping[str, Any]]) -> Iterator[TerminalTable | str]:
-    """Failure modes of published models and of runs, and how to read them."""
     shares = published_failures().items()
     published = [[model, *(share(of[mode], 0) for mode in _PUBLISHED_MODES)] for model, of in shares]
     own = [

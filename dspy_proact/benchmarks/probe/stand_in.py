@@ -130,7 +130,6 @@ def _concluded(shown: Mapping[str, str], world: Mapping[str, Any], taken: Sequen
 
 
 def _next_step(world: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], instruction: str) -> dict[str, Any]:
-    """The next use of a tool in its plan."""
     lessons, plan = sum(step.get("tool") == "reflect" for step in steps), _plan(world)
     if lessons or _WAITS.search(instruction):
         plan[0]["argument"], plan[1]["argument"] = _WAITING
@@ -153,7 +152,6 @@ def _plan(world: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _cares(world: Mapping[str, Any]) -> list[str]:
-    """What the person cares about, as texts."""
     listed = [*world.get("current_priorities", []), *world.get("pain_points", [])]
     return [str(care) for care in listed or [world.get("about", "")]]
 

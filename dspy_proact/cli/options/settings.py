@@ -128,7 +128,6 @@ def _wanted(field: FieldInfo) -> str:
 
 
 def _words(annotation: Any) -> list[str]:
-    """The words that describe a type, without repetition."""
     origin = get_origin(annotation)
     if origin in (Union, UnionType):
         return list(dict.fromkeys(word for part in get_args(annotation) for word in _words(part)))

@@ -134,7 +134,6 @@ def compile_shown(
 
 
 def _print_forecast(compiling: Compile, as_json: bool) -> None:
-    """Print the numbers of a forecast, or its text with what each model is sent."""
     forecast = compiling.forecast()
     if as_json:
         numbers = ("calls", "prompt_tokens", "completion_tokens", "usd")
@@ -209,7 +208,6 @@ def _row(row: CardRow) -> list[str]:
 
 
 def _notes(card: Card) -> Iterator[str]:
-    """Notes on how to read the table, and what was left out."""
     if card.target.unit != "kappa":
         yield (
             f"Means in %, * tuned for; each {card.case} is tested by a program that never saw its {card.group}, or "
@@ -231,7 +229,6 @@ def _notes(card: Card) -> Iterator[str]:
 
 
 def _explained(artefact: Artefact) -> Iterator[str | TerminalTable]:
-    """Further tables, and with what it was made."""
     card, made = artefact.card, artefact.card.provenance
     if beside := [row for row in card.rows if row.beside]:
         names = list(beside[0].beside)

@@ -84,7 +84,6 @@ class ProgressOnStderr:
             self._bar.start()
 
     def _move(self, done: int, text: str) -> None:
-        """Show how much is done, and the results so far."""
         if self._bar:
             self._bar.text = text
             self._bar.update(self._bar.task_ids[0], completed=done)
@@ -94,8 +93,6 @@ class ProgressOnStderr:
 
 
 class _Bar(Progress):
-    """A bar with its two clocks, and a line below."""
-
     def __init__(self, left: str, console: Console):
         self.text = ""
         clocks = (TextColumn("so far"), TimeElapsedColumn(), TextColumn(left), TimeRemainingColumn())

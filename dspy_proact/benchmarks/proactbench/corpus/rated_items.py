@@ -274,7 +274,6 @@ def fetched_study(declared: Benchmark[Any, Any], cache: Path) -> Ratings:
 def _study_in(
     declared: Benchmark[Any, Any], folder: Path, contents: Mapping[str, bytes], name: str, source: RatingsSource
 ) -> Ratings:
-    """The study in the contents of a folder, by path in it."""
     ignored = Counter[str]()
     items: list[RatedItem] = []
     path = str(folder / ITEMS)

@@ -332,7 +332,6 @@ def write_results(
 
 
 def _row(model: str, origin: Origin, triggers: Sequence[ResultTrigger], used: Used) -> dict[str, Any]:
-    """A dialogue's triggers as a row of a results file."""
     stats: dict[str, dict[str, int]] = {}
     points: list[dict[str, object]] = []
     for trigger in triggers:

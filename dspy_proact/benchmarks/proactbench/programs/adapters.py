@@ -158,7 +158,6 @@ def indented(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _shape_line(signature: type[dspy.Signature]) -> str:
-    """The line that says how to answer."""
     return f"Answer with one JSON object: {_shape(cast('Mapping[str, FieldInfo]', signature.output_fields))}"
 
 
@@ -176,7 +175,6 @@ def _shape(form: Any) -> str:
 
 
 def _sections(signature: type[dspy.Signature], inputs: Mapping[str, Any]) -> Iterator[str]:
-    """The inputs, each under its heading."""
     fields = cast("Mapping[str, Any]", signature.input_fields)
     for name, field in fields.items():
         if inputs.get(name) is None:

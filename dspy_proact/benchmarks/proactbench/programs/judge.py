@@ -222,7 +222,6 @@ class OfficialPrompt(FencedJSON):
 
 
 def _official(module: str, name: str) -> Any:
-    """A part of the official package."""
     try:
         return getattr(importlib.import_module(f"proactbench.{module}"), name)
     except ModuleNotFoundError as error:
