@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any, cast
 
+from pydantic import BaseModel
+
 _LONGEST_SHOWN = 60
 """Characters of a text that a message shows."""
 _LONGEST_CELL = 2000
@@ -30,12 +32,16 @@ def encodable_all(value: Any) -> Any:
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """A JSON value with every text changed; names stay."""
+    """A JSON value, or one of models, with every text changed; names stay."""
     if isinstance(value, dict):
         return {name: map_texts(inner, change) for name, inner in cast("dict[str, Any]", value).items()}
     if isinstance(value, list | tuple):
         changed = [map_texts(inner, change) for inner in cast("list[Any]", value)]
         return tuple(changed) if isinstance(value, tuple) else changed
+    if isinstance(value, BaseModel):
+        fields = {name: getattr(value, name) for name in type(value).model_fields}
+        updates = {name: new for name, old in fields.items() if (new := map_texts(old, change)) != old}
+        return value.model_copy(update=updates) if updates else value
     return change(value) if isinstance(value, str) else value
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import dspy
-from pydantic import BaseModel
 
 from dspy_proact.calls import Call
 from dspy_proact.compile.folds import joined
@@ -171,7 +170,7 @@ class Target(ABC):
 
     def example(self, item: Any) -> dspy.Example:
         """The inputs of the program, and the key: everything else is looked up by the key."""
-        inputs = {name: tamed(value) for name, value in self.inputs(item).items()}
+        inputs = {name: map_texts(value, tame) for name, value in self.inputs(item).items()}
         return dspy.Example(key=item.key, **inputs).with_inputs(*inputs)
 
     def labelled(self, items: Sequence[Any], before: Mapping[str, Any]) -> list[dspy.Example]:
@@ -242,20 +241,3 @@ class Target(ABC):
     def smallest_gain(self) -> float | None:
         """Gain that the items show in at least four compiles of five; None where it is unknown or not claimed."""
         return None
-
-
-def tamed(value: Any) -> Any:
-    """Inputs without the markers that DSPy would obey in a prompt."""
-    match value:
-        case str():
-            return tame(value)
-        case BaseModel():
-            fields = {name: getattr(value, name) for name in type(value).model_fields}
-            changed = {name: new for name, old in fields.items() if (new := tamed(old)) != old}
-            return value.model_copy(update=changed) if changed else value
-        case list() | tuple():
-            return type(value)(map(tamed, value))
-        case dict():
-            return {name: tamed(part) for name, part in value.items()}
-        case _:
-            return value

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from dspy_proact.calls import Call, Price
-from dspy_proact.plain_text import html_table
+from dspy_proact.plain_text import html_table, map_texts
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import Nouns
 from dspy_proact.runs.manifest import in_nouns
@@ -331,17 +331,9 @@ class Card(Frozen):
 
 def texts_in(value: Any) -> list[str]:
     """Every text in a value, in its order."""
-    match value:
-        case str():
-            return [value]
-        case BaseModel():
-            return [text for name in type(value).model_fields for text in texts_in(getattr(value, name))]
-        case list() | tuple():
-            return [text for part in value for text in texts_in(part)]
-        case dict():
-            return [text for part in value.values() for text in texts_in(part)]
-        case _:
-            return []
+    texts = list[str]()
+    map_texts(value, lambda text: texts.append(text) or text)
+    return texts
 
 
 _RUN = 8
