@@ -235,7 +235,7 @@ def _print_summaries(summaries: "Sequence[Summary]", as_json: bool, alone: bool 
     for summary in summaries:
         print_summary(summary, console())
     if summaries:
-        print_more("dspy-proact report RUN ")
+        print_more(command="dspy-proact report RUN ")
 
 
 def _require_kappa(program: Path | None, least: float) -> None:

@@ -171,8 +171,7 @@ def _show_pairs(named: str, chosen: BenchmarkChoice, as_json: bool, explain: boo
         print_json(pairs_document(study))
         return
     print_pairs(study, console(), explain)
-    if not explain:
-        print_more()
+    print_more(explain)
 
 
 def _show_studies(

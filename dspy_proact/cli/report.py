@@ -91,8 +91,7 @@ def report(
         show(console(), *(check.lines if check else ()))
         if corrected:
             print_corrected(corrected, console(), explain)
-        if not explain:
-            print_more()
+        print_more(explain)
     if not check and not summary.complete:
         say("The run is not complete; repeat the command that began it to go on.")
     elif not as_json:
@@ -192,8 +191,7 @@ def compare(
     print_comparison(comparison, console(), explain)
     if corrected:
         print_corrected_comparison(corrected, console(), explain)
-    if not explain:
-        print_more()
+    print_more(explain)
     say_next(Next.COMPARED, benchmark=chosen.words, a=runs[0], b=runs[1])
 
 
@@ -221,8 +219,7 @@ def leaderboard(runs: tuple[Path, ...], chosen: BenchmarkChoice, explain: bool, 
         print_json(leaderboard_document(board))
         return
     print_leaderboard(board, console(), explain)
-    if not explain:
-        print_more()
+    print_more(explain)
     if runs:
         say_next(Next.RANKED, benchmark=chosen.words, run=runs[0])
     else:

@@ -61,16 +61,10 @@ class RoleCalls:
         few, many = (sum(role.completion_tokens[end] for role in forecasts) for end in (0, 1))
         known = [role.usd for role in forecasts if role.usd is not None]
         usd = (sum(low for low, _ in known), sum(high for _, high in known)) if len(known) == len(forecasts) else None
-        return cls(
-            calls=sum(role.calls for role in forecasts),
-            prompt_tokens=sum(role.prompt_tokens for role in forecasts),
-            completion_tokens=(few, many),
-            usd=usd,
-            tokenizer=", ".join(dict.fromkeys(role.tokenizer for role in forecasts)),
-            unknown=sum(role.unknown for role in forecasts),
-            images=sum(role.images for role in forecasts),
-            uncounted_images=sum(role.uncounted_images for role in forecasts),
-        )
+        names = ("calls", "prompt_tokens", "unknown", "images", "uncounted_images")
+        counts = {name: sum(getattr(role, name) for role in forecasts) for name in names}
+        tokenizer = ", ".join(dict.fromkeys(role.tokenizer for role in forecasts))
+        return cls(completion_tokens=(few, many), usd=usd, tokenizer=tokenizer, **counts)
 
 
 @dataclass(frozen=True)

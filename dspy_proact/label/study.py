@@ -22,6 +22,7 @@ LONGEST_NAME, LONGEST_REASON, MOST_SPANS, LONGEST_SECONDS = 60, 4000, 100, 86_40
 """Characters of a pseudonym and of a reason, marked passages of a response, and time of a rating."""
 PRACTICE_ROUND, PRACTICE_ROUNDS, PRACTICE_RIGHT = 3, 2, 2
 """Practice items of a round, rounds that a rater has at most, and right grades by which a round is passed."""
+_PRACTICE = PRACTICE_ROUND * PRACTICE_ROUNDS
 Kind = Literal["grades", "pairs"]
 """Grades of single responses, or choices between two."""
 Criteria = tuple[tuple[str, str], ...]
@@ -283,7 +284,7 @@ def rated_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary], kind: 
     return pairs_of(declared, *summaries)
 
 
-def practice_of(declared: Benchmark[Any, Any], seed: int, count: int = 6) -> tuple[Practice, ...]:
+def practice_of(declared: Benchmark[Any, Any], seed: int) -> tuple[Practice, ...]:
     """Worked cases to practise on, the grades by turns and otherwise by chance; none where none are declared."""
     main = next((part for part in parts_of(declared) if not part.name), None)
     if main is None:
@@ -291,9 +292,9 @@ def practice_of(declared: Benchmark[Any, Any], seed: int, count: int = 6) -> tup
     by_grade: dict[str, list[WorkedCase]] = {level: [] for level in main.levels}
     for worked in sorted(worked_cases_of(declared), key=lambda worked: _digest(str(seed), worked.name)):
         by_grade[worked.label].append(worked)
-    rounds = (cases[number] for number in range(count) for cases in by_grade.values() if number < len(cases))
+    rounds = (cases[number] for number in range(_PRACTICE) for cases in by_grade.values() if number < len(cases))
     reporting, made = reporting_of(declared.name), list[Practice]()
-    for worked in islice(rounds, count):
+    for worked in islice(rounds, _PRACTICE):
         sections, criteria = _parted(tuple(reporting.sections(worked.case.view.model_dump(mode="json"))), main)
         answer = reporting.answer(answer_text(worked.answer.model_dump(mode="json")))
         key = _digest("practice", worked.name)

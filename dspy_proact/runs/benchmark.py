@@ -100,8 +100,15 @@ class CaseSet:
         return f"CaseSet({self.corpus.name!r}, {len(self.cases):,} cases)"
 
     @classmethod
-    def of(cls, name: str, cases: Iterable[Case], revision: str | None = None) -> Self:
-        """The cases of a corpus of this name, each of which is a row of it."""
+    def of(
+        cls,
+        name: str,
+        cases: Iterable[Case],
+        revision: str | None = None,
+        rows: int | None = None,
+        ignored_fields: Mapping[str, int] | None = None,
+    ) -> Self:
+        """The cases of a corpus of this name, each of which is a row of it where `rows` does not say otherwise."""
         cases, digest = tuple(cases), hashlib.sha256()
         for case in cases:
             # What is no model is refused later, with the place where it was made.
@@ -109,7 +116,8 @@ class CaseSet:
             row = [case.key, case.group, case.stratum, dumped, dict(case.meta)]
             digest.update(json.dumps(row, sort_keys=True).encode() + b"\n")
         of_scores = sum(case.stratum != CONTROL for case in cases)
-        record = CorpusRecord(name=name, revision=revision, rows=len(cases), cases=of_scores, ignored_fields={})
+        rows, ignored = len(cases) if rows is None else rows, dict(ignored_fields or {})
+        record = CorpusRecord(name=name, revision=revision, rows=rows, cases=of_scores, ignored_fields=ignored)
         return cls(cases, record, digest.hexdigest())
 
 

@@ -131,14 +131,14 @@ def _conversation_of(messages: Iterable[Message]) -> Conversation:
     return Conversation(turns_of([message.text for message in rest]), "\n\n".join(system) or None)
 
 
-def _messages_of(value: object, fault: Fault, path: str = "") -> Iterator[Message]:
+def _messages_of(value: object, fault: Fault) -> Iterator[Message]:
     """The messages of a value in any of the forms, in their order; a missing response of a turn is none."""
-    value = _plain(value)
+    value, path = _plain(value), ""
     if isinstance(value, Mapping):
         if "messages" not in value:
             yield from _of_object(cast("Mapping[str, Any]", value), fault, path)
             return
-        value, path = cast("Mapping[str, Any]", value)["messages"], f"{path}.messages".lstrip(".")
+        value, path = cast("Mapping[str, Any]", value)["messages"], "messages"
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise fault(f"a list of messages or of turns is expected, not {shown(value)}", path)
     for index, element in enumerate(cast("Iterable[object]", value)):

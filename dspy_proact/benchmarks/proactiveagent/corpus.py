@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -94,17 +94,8 @@ def load_corpus(spec: str, window: int, revision: str | None = None) -> CaseSet:
     """A case a turn of every trace of a corpus; raises as `load_traces` does."""
     traces, ignored, revision = load_traces(spec, revision)
     cases = [trace.case(number, window) for trace in traces.values() for number in range(1, len(trace.events) + 1)]
-    case_set = case_set_of(spec, cases, len(traces), dict(sorted(ignored.items())), revision)
+    case_set = CaseSet.of(spec, cases, revision, len(traces), dict(sorted(ignored.items())))
     return replace(case_set, read_with={"window": window})
-
-
-def case_set_of(
-    name: str, cases: Sequence[Case], traces: int, ignored: Mapping[str, int], revision: str | None = None
-) -> CaseSet:
-    """Cases whose rows are traces."""
-    case_set = CaseSet.of(name, cases, revision)
-    corpus = case_set.corpus.model_copy(update={"rows": traces, "ignored_fields": dict(ignored)})
-    return replace(case_set, corpus=corpus)
 
 
 def load_traces(spec: str, revision: str | None = None) -> tuple[dict[str, Trace], Counter[str], str | None]:

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from dspy_proact.benchmarks.proactiveagent.corpus import NAME, Row, Trace, case_set_of, read_trace
+from dspy_proact.benchmarks.proactiveagent.corpus import NAME, Row, Trace, read_trace
 from dspy_proact.benchmarks.proactiveagent.turns import Assistance, Kind, ProactiveAgentSettings, stripped
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.evaluation.responses import Responses, response_stage
 from dspy_proact.files.archives import Archive
 from dspy_proact.files.rows import elements, read_bytes, text_of
 from dspy_proact.plain_text import encodable
-from dspy_proact.runs import Case, Failure, RoleIdentity, StageEvent
+from dspy_proact.runs import Case, CaseSet, Failure, RoleIdentity, StageEvent
 
 OFFICIAL: dict[str, Kind] = {
     **{f"code_{number}.json": "coding" for number in range(11, 17)},
@@ -74,7 +74,7 @@ def _responses(source: str, sha256: str, agent: str, files: dict[str, bytes]) ->
         name=where,
         parent=hashlib.sha256(f"{sha256} {agent}".encode()).hexdigest(),
         identity=RoleIdentity(model=agent, program="published", prompt="", decoding={}),
-        case_set=case_set_of(f"{NAME} outputs", cases, len(files), ignored),
+        case_set=CaseSet.of(f"{NAME} outputs", cases, rows=len(files), ignored_fields=ignored),
         stages=tuple(stages),
         embedded=False,
         benchmark=NAME,

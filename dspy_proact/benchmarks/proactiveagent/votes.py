@@ -22,7 +22,6 @@ from dspy_proact.benchmarks.proactiveagent.corpus import (
     NAME,
     RawEvent,
     Trace,
-    case_set_of,
     fetched,
     folders_of,
     load_traces,
@@ -185,8 +184,7 @@ def _joined(spec: str, lines: Iterator[Line], known: Sequence[Trace], window: in
         for number in range(1, len(trace.events) + 1)
         if (case := trace.case(number, window)).key in voted
     ]
-    groups = len({case.group for case in cases})
-    return Votes(case_set_of(spec, cases, groups, {}), tuple(rows))
+    return Votes(CaseSet.of(spec, cases, rows=len({case.group for case in cases})), tuple(rows))
 
 
 _POSITIONS = "Raters are positions in a row of votes; whether a position is one person throughout is not known."

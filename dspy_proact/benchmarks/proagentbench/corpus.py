@@ -86,10 +86,9 @@ def load_corpus(spec: str, settings: ProAgentBenchSettings) -> CaseSet:
         cases += _cases(person, events, settings, unseen)
     if not cases:
         raise CorpusError("holds no moment at which help was sought", source=spec)
-    case_set = CaseSet.of(spec, cases)
-    rows += left_out.total()
-    counts = {"rows": rows, "left_out": dict(left_out + unseen), "ignored_fields": dict(ignored)}
-    return replace(case_set, corpus=case_set.corpus.model_copy(update=counts | {"private": spec != "sample"}))
+    case_set = CaseSet.of(spec, cases, rows=rows + left_out.total(), ignored_fields=ignored)
+    further = {"left_out": dict(left_out + unseen), "private": spec != "sample"}
+    return replace(case_set, corpus=case_set.corpus.model_copy(update=further))
 
 
 def _people(

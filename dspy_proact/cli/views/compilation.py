@@ -189,8 +189,7 @@ def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -
         *_notes(card),
         *(_explained(artefact) if explain else ()),
     )
-    if not explain:
-        print_more("dspy-proact optimize show FILE " if explain is None else "")
+    print_more(explain, "dspy-proact optimize show FILE " if explain is None else "")
 
 
 def _row(row: CardRow) -> list[str]:

@@ -54,11 +54,12 @@ def say_stopped(halt: Halt, folder: Path, has_answers: bool = False) -> None:
     say(f"Results so far are kept in {folder}. Repeat the command to go on.{again}")
 
 
-def print_more(command: str = "", besides: str = "") -> None:
-    """Say on standard output how to read the details: by another command, with a blank at its end, or this one."""
+def print_more(explained: bool | None = False, command: str = "", besides: str = "") -> None:
+    """Say how to read the details unless they are `explained`: by a command, with a blank at its end, or this one."""
     from dspy_proact.report.terminal import show
 
-    show(console(), f"Details{besides}: {command}--explain")
+    if not explained:
+        show(console(), f"Details{besides}: {command}--explain")
 
 
 class SafeRecord(logging.LogRecord):

@@ -6,7 +6,7 @@ from functools import cache
 
 from dspy_proact.benchmarks.proactbench.corpus.bundled import sample_control_responses, sample_offer_ratings
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE, load_corpus
-from dspy_proact.benchmarks.proactbench.types import CONTROL_LABELS, ControlView, Offer, Offers
+from dspy_proact.benchmarks.proactbench.types import CONTROL_LABELS, ControlView, Offers
 from dspy_proact.evaluation.controls import Controls
 from dspy_proact.evaluation.people import HumanGrade
 from dspy_proact.evaluation.reporting import Addition
@@ -28,13 +28,10 @@ def author_agreement() -> Estimate:
     return alpha_estimate(panel, "nominal", [scenario_of[response.dialogue] for response in responses])
 
 
-def _unwanted(turns: Outcomes) -> list[Offer]:
-    return [offer for verdict in turns.verdicts for offer in Offers.model_validate(verdict.detail).unwanted]
-
-
 def _report(turns: Outcomes) -> Addition:
     """What verdicts quote, and how many unwanted offers fit this user."""
-    evidence, unwanted = turns.evidence, _unwanted(turns)
+    evidence, details = turns.evidence, [verdict.detail for verdict in turns.verdicts]
+    unwanted = [offer for detail in details for offer in Offers.model_validate(detail).unwanted]
     grounded = sum(offer.grounded for offer in unwanted)
     lines = [
         f"{evidence.verified} of {evidence.checked} verdicts that name an offer, wanted or not, quote only words found "

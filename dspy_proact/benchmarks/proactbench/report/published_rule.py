@@ -19,7 +19,6 @@ from dspy_proact.benchmarks.proactbench.corpus.bundled import TRIGGERS_PER_PHASE
 from dspy_proact.benchmarks.proactbench.types import NOUNS, Grade, Phase
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.published import pooled
-from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.report.leaderboard import DESIGN_EFFECT
 from dspy_proact.report.measured import in_nouns
 from dspy_proact.report.plan import PublishedRatings, components_of
@@ -88,9 +87,10 @@ def published_document(subset: Subset) -> dict[str, Any]:
     }
 
 
-def published_corpus(ratings: Ratings) -> PublishedRatings:
+def published_study(declared: Benchmark[Any, Any]) -> PublishedRatings:
     """How ratings vary in the published study, and the corpus as the published models are graded on average."""
-    of, sizes = components_of(ratings, {str(grade): grade.score for grade in Grade}), Counter[Kind]()
+    ratings, sizes = bundled.published_study(declared), Counter[Kind]()
+    of = components_of(ratings, {str(grade): grade.score for grade in Grade})
     for phase in Phase:
         counts = pooled((row.counts or {})[phase] for row in published_models())
         triggers = TRIGGERS_PER_PHASE[phase]
@@ -124,8 +124,3 @@ def _percentiles(
     if not low <= value <= high:
         return Estimate(value, reason="the resamples do not enclose it")
     return Estimate(value, low, high)
-
-
-def published_study(declared: Benchmark[Any, Any]) -> PublishedRatings:
-    """How ratings vary in the published study, and the published corpus as its models did on average."""
-    return published_corpus(bundled.published_study(declared))
