@@ -56,8 +56,7 @@ def label() -> None:
         option.flag("--disputed", "Responses on which judges disagree first; no score is corrected by these."),
     ),
     Section(
-        Heading.OUTPUT,
-        option.file("--out", "The sheet; - for standard output. Default: a file in the folder labels."),
+        Heading.OUTPUT, option.file("--out", "The sheet; - for standard output. Default: a file in the folder labels.")
     ),
     READ_BENCHMARK,
     first="--items --draw --disputed --out --benchmark",

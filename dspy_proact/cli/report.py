@@ -2,23 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from dspy_proact.cli.next_step import Next, say_next
 from dspy_proact.cli.options import option
 from dspy_proact.cli.options.arguments import words_of
-from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, READ_BENCHMARK, BenchmarkChoice, is_results, summary_of
+from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, READ_BENCHMARK, BenchmarkChoice, results_of, summary_of
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import console, print_json, print_more, say
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation import DEFAULT_BENCHMARK
-
-if TYPE_CHECKING:
-    from dspy_proact.evaluation.results import ResultsCheck
-    from dspy_proact.report import Summary
 
 _RANKED = "A run of your own stands beside them, ranked where it was made as they were: leaderboard RUN."
 _PAGE = b"<!doctype html"
@@ -80,7 +74,10 @@ def report(
     from dspy_proact.report.terminal import show
 
     run = next(iter(runs))
-    summary, check = _summary(run, corpus)
+    results = results_of(run)
+    if corpus is not None and not results:
+        raise UsageError("--corpus is for results files; a run knows its corpus")
+    summary, check = (results.summary, results.check(corpus)) if results else (summary_of(run), None)
     corrected = Corrected(summary, ratings_of(ratings, summary)) if ratings else None
     if as_json:
         document = summary_document(summary, by) | ({"results": dict(check.document)} if check else {})
@@ -99,20 +96,6 @@ def report(
             say_next(Next.RESULTS_FILE_REPORTED, run=run, corpus=check.corpus)
         else:
             say_next(Next.RUN_FINISHED, benchmark=chosen.words, runs=run)
-
-
-def _summary(path: Path, corpus: str | None) -> "tuple[Summary, ResultsCheck | None]":
-    from dspy_proact.evaluation.registry import benchmark_named
-    from dspy_proact.evaluation.results import read_results_file
-    from dspy_proact.report import summarize
-    from dspy_proact.runs import RunFolder
-
-    if not is_results(path):
-        if corpus is not None:
-            raise UsageError("--corpus is for results files; a run knows its corpus")
-        return summarize(RunFolder(path)), None
-    results = read_results_file(benchmark_named(DEFAULT_BENCHMARK), path)
-    return results.summary, results.check(corpus)
 
 
 def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:

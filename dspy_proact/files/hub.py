@@ -54,10 +54,7 @@ def hub_folder(name: str, commit: str, files: Sequence[str], instead: str) -> st
     """The folder in the hub's cache with the files of a commit that match, fetched once; raises as `hub_commit`."""
     import huggingface_hub
 
-    with (
-        _as_corpus_error(f"{name}@{commit}", instead),
-        without_progress_bars(huggingface_hub.utils),
-    ):
+    with _as_corpus_error(f"{name}@{commit}", instead), without_progress_bars(huggingface_hub.utils):
         return huggingface_hub.snapshot_download(name, repo_type="dataset", revision=commit, allow_patterns=list(files))
 
 

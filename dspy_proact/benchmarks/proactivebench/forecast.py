@@ -16,11 +16,7 @@ _ANSWER_TOKENS, _VERDICT_TOKENS, _ASSUMED = (10, 300), (20, 100), "word " * 30
 def judge_inputs(case: Case, text: str, settings: Settings) -> dict[str, Any]:
     """What the judge is shown of an open answer."""
     environment = case.view_as(Sample).played(ProactiveBenchSettings.of(settings))
-    return {
-        "question": environment.question(),
-        "right_answers": right_answers(environment)[0],
-        "answer": text,
-    }
+    return {"question": environment.question(), "right_answers": right_answers(environment)[0], "answer": text}
 
 
 def answer_calls(case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:

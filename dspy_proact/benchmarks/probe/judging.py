@@ -101,11 +101,7 @@ def questions_of(view: ProbeView, solution: Solution, settings: ProbeSettings) -
     bottleneck = Expected(description=gold.description, facets=gold.facets)
     questions: dict[str, dict[str, Any]] = {}
     if settings.oracle != "bottleneck" and solution.bottleneck.strip():
-        questions["description"] = {
-            "workplace": workplace,
-            "expected": bottleneck,
-            "description": solution.bottleneck,
-        }
+        questions["description"] = {"workplace": workplace, "expected": bottleneck, "description": solution.bottleneck}
     if solution.action == gold.action and (solution.parameters or not gold.parameters or settings.upstream_rule):
         questions["parameters"] = {
             "workplace": Colleagues(**workplace.model_dump(), relationships=world.relationships),

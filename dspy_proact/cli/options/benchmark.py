@@ -16,6 +16,7 @@ from dspy_proact.evaluation import DEFAULT_BENCHMARK
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.benchmark import Benchmark
+    from dspy_proact.evaluation.results import ResultsFile
     from dspy_proact.models import ModelSpec
     from dspy_proact.report import Summary
     from dspy_proact.runs import Nouns, Scope, Settings
@@ -140,16 +141,21 @@ def is_results(path: Path) -> bool:
     raise UsageError(f"{path}: no run here and no results file: {problem}")
 
 
-def summary_of(path: Path) -> "Summary":
-    """The summary of a run's folder or of a results file; raises `UsageError` as `is_results` does."""
+def results_of(path: Path) -> "ResultsFile | None":
+    """The results file at a path; None for a run. Raises `UsageError` as `is_results` does."""
     from dspy_proact.evaluation.registry import benchmark_named
     from dspy_proact.evaluation.results import read_results_file
+
+    return read_results_file(benchmark_named(DEFAULT_BENCHMARK), path) if is_results(path) else None
+
+
+def summary_of(path: Path) -> "Summary":
+    """The summary of a run's folder or of a results file; raises likewise."""
     from dspy_proact.report import summarize
     from dspy_proact.runs import RunFolder
 
-    if not is_results(path):
-        return summarize(RunFolder(path))
-    return read_results_file(benchmark_named(DEFAULT_BENCHMARK), path).summary
+    results = results_of(path)
+    return results.summary if results else summarize(RunFolder(path))
 
 
 def _recorded(path: Path) -> str | None:

@@ -155,12 +155,7 @@ class Verb(click.Command):
 
 
 def verb(
-    name: str,
-    *parts: Section | Bundle,
-    first: str,
-    example: str,
-    brief: str,
-    files: Sequence[FileForm] = (),
+    name: str, *parts: Section | Bundle, first: str, example: str, brief: str, files: Sequence[FileForm] = ()
 ) -> Callable[[Callable[..., Any]], Verb]:
     """Make a function a command, which gets each option of a section, and one value for each bundle.
 

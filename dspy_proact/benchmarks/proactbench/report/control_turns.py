@@ -60,11 +60,4 @@ def _prompt() -> str:
     return OfferDetector().fingerprint()
 
 
-CONTROLS = Controls(
-    CONTROL_LABELS,
-    ControlView,
-    _prompt,
-    rate="unwanted offers",
-    gain="RECOVERY",
-    report=_report,
-)
+CONTROLS = Controls(CONTROL_LABELS, ControlView, _prompt, rate="unwanted offers", gain="RECOVERY", report=_report)

@@ -15,8 +15,8 @@ def published_pairs() -> PublishedPairs:
     return PublishedPairs(
         file=Path(str(DATA / "published" / "pairwise_ratings.csv")),
         about=(
-            "A: the response to a RECOVERY trigger as it stands in the corpus. B: one by the same model, told the rubric "
-            "and to meet PASS. Rows FAIL, PARTIAL and PASS: the judge's grade of A."
+            "A: the response to a RECOVERY trigger as it stands in the corpus. B: one by the same model, told the "
+            "rubric and to meet PASS. Rows FAIL, PARTIAL and PASS: the judge's grade of A."
         ),
         figures={
             "all": (Estimate(0.799, 0.741, 0.855), 2.56e-13),
@@ -28,7 +28,7 @@ def published_pairs() -> PublishedPairs:
         faults=(
             "the study's file of statistics has a share of .753. That is 61 of 81, the choices of confidence 5, left "
             "over in a variable that a loop used again; all are 115 of 144, .799.",
-            "the binomial test takes 144 choices as independent. They are of 45 items by 8 raters, who repeat, and raters "
-            "differ widely; the bootstrap draws items again, and raters never.",
+            "the binomial test takes 144 choices as independent. They are of 45 items by 8 raters, who repeat, and "
+            "raters differ widely; the bootstrap draws items again, and raters never.",
         ),
     )

@@ -4,10 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dspy_proact.benchmarks.proactbench.corpus.bundled import (
-    HUMAN_ALPHA,
-    TRIGGERS_PER_PHASE,
-)
+from dspy_proact.benchmarks.proactbench.corpus.bundled import HUMAN_ALPHA, TRIGGERS_PER_PHASE
 from dspy_proact.benchmarks.proactbench.types import Grade, Offers, Verdict
 from dspy_proact.evaluation.reporting import Addition, Column, Grounds, PageSection, Reporting, View
 from dspy_proact.report.leaderboard import own_name
