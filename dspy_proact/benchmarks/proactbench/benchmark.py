@@ -8,7 +8,6 @@ from pydantic import BaseModel
 from dspy_proact.benchmarks.proactbench.cases import case_set_of, own_case, responses_in
 from dspy_proact.benchmarks.proactbench.corpus import bundled, rated_items
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
-from dspy_proact.benchmarks.proactbench.forecast import ASSUMED_WORDS, answer_calls, grade_calls
 from dspy_proact.benchmarks.proactbench.types import (
     HELD_BACK,
     NOUNS,
@@ -37,7 +36,7 @@ from dspy_proact.evaluation.benchmark import (
 from dspy_proact.evaluation.people import People, StudyLayout
 from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.results import ResultsFormat
-from dspy_proact.runs import Case, CaseSet, Scored, Settings
+from dspy_proact.runs import Case, CaseSet, ExpectedCall, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
@@ -49,6 +48,27 @@ if TYPE_CHECKING:
 HUB = "proactbench"
 """Name of the published corpus."""
 _PACKAGE = "dspy_proact.benchmarks.proactbench"
+ASSUMED_WORDS = 300
+"""Of a response that is not written yet, in the judge's prompt."""
+RESPONSE_TOKENS = (250, 3800)
+"""Of one response: from the tersest to the most talkative of the published models, on average (264 and 3,792)."""
+VERDICT_TOKENS = (450, 550)
+"""Of one verdict, likewise (457 and 520)."""
+
+
+def answer_calls(case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
+    """The bare chat, or what a prompt makes of it."""
+    return [ExpectedCall(program.messages(AssistantView.of(conversation_of(case.view)).inputs), RESPONSE_TOKENS)]
+
+
+def grade_calls(case: Case, answer: Response | None, judge: Any, settings: Settings) -> Sequence[ExpectedCall]:
+    """The judge's question, or the detector's."""
+    from dspy_proact.benchmarks.proactbench.programs import OfferDetector
+
+    assert isinstance(case.view, JudgeView | ControlView), "ProactBench makes its own cases"
+    program: Any = OfferDetector() if isinstance(case.view, ControlView) else judge
+    inputs = case.view.inputs(answer.text if answer else "word " * ASSUMED_WORDS)
+    return [ExpectedCall(program.messages(inputs), VERDICT_TOKENS)]
 
 
 class ProactBench(Benchmark[Response, Verdict | Offers]):

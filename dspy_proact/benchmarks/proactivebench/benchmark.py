@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -9,14 +10,14 @@ from pydantic import BaseModel
 from dspy_proact.benchmarks.proactivebench import trajectory
 from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS, Name
 from dspy_proact.benchmarks.proactivebench.environment import controlled
-from dspy_proact.benchmarks.proactivebench.forecast import answer_calls, grade_calls, judge_inputs
 from dspy_proact.benchmarks.proactivebench.lettered import plain
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Sample, Trajectory, TrajectoryGrade
 from dspy_proact.errors import ContentError
 from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, ModelDefaults, Start, lazily
 from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.ruled import RuledBenchmark, means_of
-from dspy_proact.runs import Case, CaseSet, Nouns, Scored, Settings
+from dspy_proact.images import measured, scaled
+from dspy_proact.runs import Case, CaseSet, ExpectedCall, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
@@ -26,6 +27,35 @@ _SHOWN_SOLVED = ("ROD", "MVP-N")
 """Environments in which examples are shown, as published."""
 _MEASURES = ["interventions", "asks", "abstains", "guesses", "useful", "blind", "step_reward", "asking", "category"]
 _TITLES = {"useful": "useful asks", "blind": "blind asking", "asking": "open: a move", "category": "open: the category"}
+_ANSWER_TOKENS, _VERDICT_TOKENS, _ASSUMED = (10, 300), (20, 100), "word " * 30
+"""Of an answer and of a verdict, and an open answer: assumed."""
+
+
+def judge_inputs(case: Case, text: str, settings: Settings) -> dict[str, Any]:
+    """What the judge is shown of an open answer."""
+    environment = case.view_as(Sample).played(ProactiveBenchSettings.of(settings))
+    rights = trajectory.right_answers(environment)[0]
+    return {"question": environment.question(), "right_answers": rights, "answer": text}
+
+
+def answer_calls(case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
+    """The first steps, with the images that they show."""
+    wanted, sample = ProactiveBenchSettings.of(settings), case.view_as(Sample)
+    made = sample.played(wanted)
+    path, crop, most = made.path(made.start), made.crop(made.start), wanted.longest
+    size = measured(BytesIO(sample.images.load(made.world, path)), path, sample.images.source_of(made.world, path))
+    shown = scaled(*((round(crop[2] - crop[0]), round(crop[3] - crop[1])) if crop else size), most)
+    solved = sum(2 if made.world.name == "ROD" else entry.num_images for entry in sample.examples)
+    call = ExpectedCall(program.messages({"sample": sample}), _ANSWER_TOKENS, images=(shown,) * (solved + 1))
+    if wanted.program == "open" or wanted.reference:
+        return [call]
+    return [call, replace(call, images=(shown,) * (solved + 1 + wanted.history))]
+
+
+def grade_calls(case: Case, answer: Trajectory | None, judge: Any, settings: Settings) -> Sequence[ExpectedCall]:
+    """One question about an open answer."""
+    inputs = judge_inputs(case, answer.steps[0].text if answer else _ASSUMED, settings)
+    return [ExpectedCall(judge.messages(inputs), _VERDICT_TOKENS)] if judge else []
 
 
 class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):

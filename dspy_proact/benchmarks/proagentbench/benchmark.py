@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.proagentbench.forecast import agent_inputs, answer_calls
 from dspy_proact.benchmarks.proagentbench.moments import (
     COMMONEST,
     RIGHT,
@@ -22,7 +21,8 @@ from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.ruled import RuledBenchmark
 from dspy_proact.evaluation.stream import decision_measures
 from dspy_proact.evaluation.text_ranking import cosine
-from dspy_proact.runs import Case, CaseSet, Measure, Nouns, Scored, Settings
+from dspy_proact.images import scaled
+from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
@@ -31,6 +31,22 @@ if TYPE_CHECKING:
 _PACKAGE = "dspy_proact.benchmarks.proagentbench"
 _LONGEST_EMBEDDED = 20_000
 """Characters of a query that are embedded."""
+_ANSWER_TOKENS = (30, 600)
+"""Of an answer: assumed."""
+
+
+def agent_inputs(view: Any) -> dict[str, Any]:
+    """What is seen, without the truth."""
+    assert isinstance(view, MomentView), "the benchmark makes its own cases"
+    seen = {"activity": list(view.activity), "current": view.current, "memory": view.memory}
+    return seen | ({"screenshot": view.screenshot} if view.screenshot else {})
+
+
+def answer_calls(case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
+    """The question as often as there are samples; a second stage is not foreseen."""
+    wanted, shot = ProAgentBenchSettings.of(settings), case.view_as(MomentView).screenshot
+    images = (scaled(shot.width, shot.height),) if shot else ()
+    return [ExpectedCall(program.messages(agent_inputs(case.view)), _ANSWER_TOKENS, images)] * wanted.samples
 
 
 class ProAgentBench(RuledBenchmark[Assistance, MomentGrade]):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.probe.forecast import ASSUMED_WORDS, answer_calls, grade_calls
 from dspy_proact.benchmarks.probe.scoring import (
     FAILED,
     JUDGMENTS,
@@ -27,7 +26,7 @@ from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, ModelDef
 from dspy_proact.evaluation.people import Part, People
 from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.ruled import RuledBenchmark, means_of
-from dspy_proact.runs import Case, CaseSet, Nouns, Scored, Settings
+from dspy_proact.runs import Case, CaseSet, ExpectedCall, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
@@ -63,6 +62,33 @@ _WORDS = {
     "missing": "Nothing.",
     "n/a": "It does not apply: gold says nothing of it, and neither does the response.",
 }
+SOLUTION_TOKENS = (150, 4000)
+"""Of an answer in one call: assumed, from the tersest to one that thinks aloud."""
+_VERDICT_TOKENS = (150, 600)
+"""Of a verdict: assumed."""
+ASSUMED_WORDS = 60
+"""Of a description that is not written yet."""
+
+
+def answer_calls(case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall] | None:
+    """The one call of `single`, and those of `stages`, each counted as long as the first; others' depend on answers."""
+    wanted = ProbeSettings.of(settings)
+    if wanted.agent not in ("single", "stages"):
+        return None
+    messages = program.messages(shown(wanted.oracle, case.view_as(ProbeView)).inputs)
+    return [ExpectedCall(messages, SOLUTION_TOKENS)] * (len(program.predictors()) if wanted.agent == "stages" else 1)
+
+
+def grade_calls(case: Case, answer: Solution | None, judge: Any, settings: Settings) -> Sequence[ExpectedCall]:
+    """The first request to each judge that has something to judge."""
+    from dspy_proact.benchmarks.probe.judging import questions_of
+
+    view, wanted = case.view_as(ProbeView), ProbeSettings.of(settings)
+    if answer is None and wanted.baseline == "none":
+        words, gold = "word " * ASSUMED_WORDS, view.gold
+        answer = Solution(bottleneck=words, action=gold.action, parameters=gold.parameters)
+    questions = questions_of(view, answer or Solution(), wanted)
+    return [ExpectedCall(judge.messages(inputs), _VERDICT_TOKENS) for inputs in questions.values()]
 
 
 class Probe(RuledBenchmark[Solution, ProbeGrade]):
