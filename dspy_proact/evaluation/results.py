@@ -5,10 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dspy_proact.errors import UsageError
-
 if TYPE_CHECKING:
-    from dspy_proact.evaluation.benchmark import Benchmark
     from dspy_proact.evaluation.responses import Responses
     from dspy_proact.runs import RunFolder
 
@@ -44,10 +41,3 @@ class ResultsFormat:
     """Write a run, with its `report.Summary`, to a path, for `export`; what the format cannot hold, a line each."""
     responses: "Callable[[Path, str | None], Sequence[Responses]] | None" = None
     """The answers in a file, those of each model apart, for `rejudge`; the corpus as `--corpus` names it, if any."""
-
-
-def read_results_file(declared: "Benchmark[Any, Any]", path: Path) -> ResultsFile:
-    """A results file; raises a `UsageError` where the benchmark reads none, or it is not valid."""
-    if declared.results is None or declared.results.read is None:
-        raise UsageError(f"{path}: {declared.name} reads no results files; name the folder of a run")
-    return declared.results.read(path)

@@ -61,24 +61,23 @@ class Proposal:
     """Makes of the student the program whose answers are shown as worked examples; None for the student's own."""
 
 
-PROPOSALS: Mapping[ProgramRole, Proposal] = {
-    "assistant": Proposal(
-        ProposeProgram,
-        (
-            "Say what a good answer must have that these lack.",
-            "Say what to leave out, and when to hold back.",
-            "Say how to go about it, step by step.",
-        ),
-    ),
-    "judge": Proposal(
-        ProposeJudge,
-        (
-            "Say what a judge should look for that it misses now.",
-            "Say what a judge should not be taken in by.",
-            "Draw the line between neighbouring grades more clearly.",
-        ),
-    ),
-}
+TIPS = (
+    "Say what a good answer must have that these lack.",
+    "Say what to leave out, and when to hold back.",
+    "Say how to go about it, step by step.",
+)
+JUDGE_TIPS = (
+    "Say what a judge should look for that it misses now.",
+    "Say what a judge should not be taken in by.",
+    "Draw the line between neighbouring grades more clearly.",
+)
+
+
+def proposals_of(
+    assistant: Sequence[str] = TIPS, judge: Sequence[str] = JUDGE_TIPS, demos: bool = True
+) -> Mapping[ProgramRole, Proposal]:
+    """What candidates are made of by these tips, by role."""
+    return {"assistant": Proposal(ProposeProgram, assistant, demos), "judge": Proposal(ProposeJudge, judge, demos)}
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ class Tuning:
 
     strata: ClassVar[Sequence[str]] = ()
     """Strata that the program under test is tuned for where a person names none; empty for all."""
-    proposals: ClassVar[Mapping[ProgramRole, Proposal]] = PROPOSALS
+    proposals: ClassVar[Mapping[ProgramRole, Proposal]] = proposals_of()
     """What candidates are made of, by role."""
     no_answer: ClassVar[BaseModel | None] = None
     """What is graded in place of a missing or malformed answer, where its parts count; None: it scores 0 ungraded."""

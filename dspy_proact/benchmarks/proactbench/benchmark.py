@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from dspy_proact.evaluation.controls import Controls
     from dspy_proact.evaluation.reporting import Reporting
 
-HUB = "proactbench"
-"""Name of the published corpus."""
 _PACKAGE = "dspy_proact.benchmarks.proactbench"
 ASSUMED_WORDS = 300
 """Of a response that is not written yet, in the judge's prompt."""
@@ -80,7 +78,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         size="198 dialogues with 624 triggers in 25 scenarios",
         licence="Apache-2.0, and CC-BY-4.0 for what derives from personas",
         source="Hugging Face dataset bosonai/proactbench, fetched by `datasets` at the first use; a sample is bundled",
-        name=HUB,
+        name="proactbench",
         own_case=own_case,
     )
     strata: Sequence[str] = tuple(Phase)

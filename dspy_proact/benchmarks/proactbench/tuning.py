@@ -11,6 +11,7 @@ from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Re
 from dspy_proact.evaluation.people import parts_of
 from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.evaluation.tuning import (
+    JUDGE_TIPS,
     NO_VERDICT,
     CardRows,
     Feedback,
@@ -19,7 +20,6 @@ from dspy_proact.evaluation.tuning import (
     ScoredPrediction,
     Tuning,
 )
-from dspy_proact.evaluation.tuning import PROPOSALS as DEFAULTS
 from dspy_proact.evidence import locate_quotes, words_of
 from dspy_proact.plain_text import tame
 from dspy_proact.programs.artefact import ProgramRole
@@ -81,7 +81,7 @@ PROPOSALS: Mapping[ProgramRole, Proposal] = {
         ),
         teacher=hinted,
     ),
-    "judge": Proposal(ProposeInstruction, DEFAULTS["judge"].tips),
+    "judge": Proposal(ProposeInstruction, JUDGE_TIPS),
 }
 
 

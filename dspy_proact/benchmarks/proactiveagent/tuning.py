@@ -2,20 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from dspy_proact.benchmarks.proactiveagent.turns import ACCEPTED, Assistance, ProactiveAgentSettings, TurnView
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ratings import RatedItem
-from dspy_proact.evaluation.tuning import (
-    CardRows,
-    Feedback,
-    Proposal,
-    ProposeJudge,
-    ProposeProgram,
-    ScoredPrediction,
-    Tuning,
-)
+from dspy_proact.evaluation.tuning import CardRows, Feedback, ScoredPrediction, Tuning, proposals_of
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.runs import Case, Scored
 
@@ -28,24 +20,18 @@ _RECENT = 3
 class OwnTuning(Tuning):
     """How ProactiveAgent's programs are compiled."""
 
-    proposals: ClassVar = {
-        "assistant": Proposal(
-            ProposeProgram,
-            (
-                "Say at which moments a person needs help, and at which to stay silent.",
-                "Say what a proposal must name, so that the person can tell what they would get.",
-                "Say which proposals people reject: too early, too late, too general, done already.",
-            ),
+    proposals = proposals_of(
+        assistant=(
+            "Say at which moments a person needs help, and at which to stay silent.",
+            "Say what a proposal must name, so that the person can tell what they would get.",
+            "Say which proposals people reject: too early, too late, too general, done already.",
         ),
-        "judge": Proposal(
-            ProposeJudge,
-            (
-                "Say what people accept that the judge rejects.",
-                "Say what people reject that the judge accepts, however helpful it sounds.",
-                "Say what in the events shows whether a proposal fits the moment.",
-            ),
+        judge=(
+            "Say what people accept that the judge rejects.",
+            "Say what people reject that the judge accepts, however helpful it sounds.",
+            "Say what in the events shows whether a proposal fits the moment.",
         ),
-    }
+    )
     rows = CardRows(measures=("accept_rate", "acted", "value"))  # the score is the accuracy already
 
     def require(self, role: ProgramRole) -> None:

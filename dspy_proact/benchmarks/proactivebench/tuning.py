@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Step, Trajectory, TrajectoryGrade
-from dspy_proact.evaluation.tuning import PROPOSALS, CardRows, Feedback, Tuning
+from dspy_proact.evaluation.tuning import CardRows, Feedback, Tuning, proposals_of
 from dspy_proact.runs import Case, Scored
 
 
@@ -13,7 +13,7 @@ class OwnTuning(Tuning):
     """Compiles the program that looks at images."""
 
     # Worked examples would carry images into a file and every request.
-    proposals: ClassVar = {role: replace(proposal, demos=False) for role, proposal in PROPOSALS.items()}
+    proposals = proposals_of(demos=False)
     rows = CardRows(titles={"blind": "blind asking (until the limit)"})
 
     def feedback(self, case: Case, answer: Trajectory, scored: Scored[Any] | None) -> Feedback:

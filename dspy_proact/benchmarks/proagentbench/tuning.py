@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from dspy_proact.benchmarks.proagentbench.moments import ProAgentBenchSettings
-from dspy_proact.evaluation.tuning import PROPOSALS, CardRows, Feedback, Tuning
+from dspy_proact.evaluation.tuning import CardRows, Feedback, Tuning, proposals_of
 from dspy_proact.runs import Case, Scored
 
 
@@ -14,7 +14,7 @@ class OwnTuning(Tuning):
 
     strata = ("earlier",)
     # Worked examples would carry what was on people's screens into a file that is passed on.
-    proposals: ClassVar = {role: replace(proposal, demos=False) for role, proposal in PROPOSALS.items()}
+    proposals = proposals_of(demos=False)
     rows = CardRows(measures=("accuracy", "false_alarm", "acted", "value", "intention", "lexical_similarity"))
 
     def feedback(self, case: Case, answer: Any, scored: Scored[Any] | None) -> Feedback:

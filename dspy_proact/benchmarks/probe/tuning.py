@@ -1,6 +1,6 @@
 """How PROBE's agents and judges are compiled: by instructions alone, for a worked example would be a whole mailbox."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,44 +9,27 @@ from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ratings import RatedItem
-from dspy_proact.evaluation.tuning import (
-    CardRows,
-    Feedback,
-    Proposal,
-    ProposeJudge,
-    ProposeProgram,
-    ScoredPrediction,
-    Tuning,
-)
+from dspy_proact.evaluation.tuning import CardRows, Feedback, ScoredPrediction, Tuning, proposals_of
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.runs import Case, Scored
-
-PROPOSALS: Mapping[ProgramRole, Proposal] = {
-    "assistant": Proposal(
-        ProposeProgram,
-        (
-            "Say how to tell what is still open and holds others up from what is settled, out of date or merely loud.",
-            "Have it cross-check: what one item leaves open another one tells, by the names that they have in common.",
-            "Have it be definite and sparing: no item, person, date or value that nothing bears out.",
-        ),
-        demos=False,
-    ),
-    "judge": Proposal(
-        ProposeJudge,
-        (
-            "Say what counts as the same in other words.",
-            "Say what a judge should not be taken in by.",
-            "Draw the line between missing, wrong and not applying more clearly.",
-        ),
-        demos=False,
-    ),
-}
 
 
 class OwnTuning(Tuning):
     """How PROBE's programs are compiled."""
 
-    proposals = PROPOSALS
+    proposals = proposals_of(
+        assistant=(
+            "Say how to tell what is still open and holds others up from what is settled, out of date or merely loud.",
+            "Have it cross-check: what one item leaves open another one tells, by the names that they have in common.",
+            "Have it be definite and sparing: no item, person, date or value that nothing bears out.",
+        ),
+        judge=(
+            "Say what counts as the same in other words.",
+            "Say what a judge should not be taken in by.",
+            "Draw the line between missing, wrong and not applying more clearly.",
+        ),
+        demos=False,
+    )
     no_answer = Solution(faults=PARTS)
     rows = CardRows(measures=("f1", "identification", "task", "end_to_end"), titles={"f1": "search (F1)"})
 

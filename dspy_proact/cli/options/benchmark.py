@@ -144,9 +144,11 @@ def is_results(path: Path) -> bool:
 def results_of(path: Path) -> "ResultsFile | None":
     """The results file at a path; None for a run. Raises `UsageError` as `is_results` does."""
     from dspy_proact.evaluation.registry import benchmark_named
-    from dspy_proact.evaluation.results import read_results_file
 
-    return read_results_file(benchmark_named(DEFAULT_BENCHMARK), path) if is_results(path) else None
+    results = benchmark_named(DEFAULT_BENCHMARK).results
+    read = results and results.read
+    assert read, "the default benchmark reads results files"
+    return read(path) if is_results(path) else None
 
 
 def summary_of(path: Path) -> "Summary":
