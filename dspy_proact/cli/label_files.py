@@ -178,10 +178,7 @@ def require_suffix(out: Path, suffix: str) -> None:
 
 
 def written(text: str, file: Path, *inputs: Path) -> Path:
-    """Write a file and print its path; FILE, to be filled in, where it goes to standard output.
-
-    Raises a `UsageError` where it cannot be written, or exists with other contents.
-    """
+    """Write a file and print its path, FILE for standard output; a `UsageError` where it exists with other contents."""
     from dspy_proact.kept import refuse_overwrite, write_file
 
     if file == option.STANDARD_OUTPUT:

@@ -116,7 +116,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         ratings=bundled.known_ratings,
         layout=StudyLayout(rated_items.items_in, rated_items.official_files),
         study=lazily(f"{_PACKAGE}.report.published_rule", "published_study"),
-        pairs=lazily(f"{_PACKAGE}.report.published_pairs", "published_pairs"),
+        pairs=lazily(f"{_PACKAGE}.report.reporting", "published_pairs"),
     )
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:

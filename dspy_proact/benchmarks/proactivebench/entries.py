@@ -1,7 +1,4 @@
-"""An entry of ProactiveBench's corpus, and what holds for all entries of its environment.
-
-Source: De Min et al. 2026 (arXiv 2603.19466) and the package proactivebench 0.1.1.
-"""
+"""An entry of ProactiveBench's corpus, and its environment (De Min et al. 2026, arXiv 2603.19466; package 0.1.1)."""
 
 import re
 import tomllib

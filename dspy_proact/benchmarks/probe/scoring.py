@@ -1,7 +1,4 @@
-"""From an answer and what judges say of it to a grade: the scores of PROBE, all in [0, 1], higher is better.
-
-Source: the paper (arXiv 2510.19771) and its evaluator.
-"""
+"""PROBE's scores of an answer and what judges say of it, in [0, 1], higher is better (arXiv 2510.19771, evaluator)."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
