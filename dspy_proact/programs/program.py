@@ -66,9 +66,8 @@ class Program(dspy.Module):
             # Requests with names in place of inputs do not show what is in a nested model; a schema does.
             request = rendered(predictor, self.wording(), {field: f"{{{field}}}" for field in signature.input_fields})
             schema = signature.model_json_schema()
-            texts.append(
-                [name, request, schema["properties"], schema.get("$defs")]
-            )  # the title changes with instructions
+            # Without its title, which changes with instructions.
+            texts.append([name, request, schema["properties"], schema.get("$defs")])
         return hashlib.sha256(json.dumps(texts, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
     def forward(self, **inputs: Any) -> dspy.Prediction:

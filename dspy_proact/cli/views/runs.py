@@ -194,29 +194,26 @@ def say_of_corpus(named: str, record: CorpusRecord) -> None:
 
 def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_json: bool) -> None:
     """Print what each run would take, by the name of its model; JSON of several is a list."""
-    forecasts = {
-        execution.manifest.identity.assistant.model: execution.forecast(path, scope) for execution, path in runs
-    }
-    identities = {execution.manifest.identity.assistant.model: execution.manifest.identity for execution, _ in runs}
+    forecasts = [(execution.manifest.identity, execution.forecast(path, scope)) for execution, path in runs]
     if as_json:
         documents = [
             {
-                "model": model,
+                "model": identity.assistant.model,
                 "assistant": dataclasses.asdict(forecast.assistant),
                 "judge": dataclasses.asdict(forecast.judge),
                 "roles": {name: dataclasses.asdict(role) for name, role in forecast.roles.items()},
                 "seconds": forecast.seconds,
                 "assumption": forecast.assumption,
                 "calls": forecast.calls,
-                "sent": _sent(identities[model], forecast),
+                "sent": _sent(identity, forecast),
             }
-            for model, forecast in forecasts.items()
+            for identity, forecast in forecasts
         ]
         print_json(documents if len(documents) > 1 else documents[0])
         return
-    for model, forecast in forecasts.items():
+    for identity, forecast in forecasts:
         if len(forecasts) > 1:
-            click.echo(f"{printable(model)}:")
+            click.echo(f"{printable(identity.assistant.model)}:")
         low, high = (duration(seconds) for seconds in forecast.seconds)
         click.echo(f"{forecast.calls:,} calls, without repairs and retries.")
         for name, role in forecast.by_role.items():
