@@ -43,7 +43,7 @@ def load_file(path: Path) -> ModuleType:
 
 
 def adopted(declared: Declared) -> Declared:
-    """A declaration of another package, its faults told with file and line; a `UsageError` where it has one already."""
+    """A declaration, checked where it is of another package; its faults are told with file and line (`UsageError`)."""
     if file := file_of(declared):
         _files.add(str(file))
         for member, fault in faults_of_declaration(declared):

@@ -77,7 +77,7 @@ def pseudonym(text: str) -> str:
 
 
 class Store:
-    """The file of a study, of 16 hex digits as its `id`; made by `create`, opened by `open`; one thread uses it."""
+    """The file of a study, made by `create`, opened by `open`, for one thread at a time; its `id` is 16 hex digits."""
 
     def __init__(self, path: Path, id: str, study: Study, clock: Callable[[], float]):  # noqa: A002
         self.path, self.id, self.study, self._clock = path, id, study, clock

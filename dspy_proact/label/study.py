@@ -84,7 +84,7 @@ class Rater:
 
 
 def practice_passed(correct: Sequence[bool]) -> bool | None:
-    """Whether a rater whose grades are so right and wrong, in order, has passed; None before the round is finished."""
+    """Whether a rater with these right and wrong grades, in order, has passed; None before the round is finished."""
     starts = range(0, PRACTICE_ROUND * PRACTICE_ROUNDS, PRACTICE_ROUND)
     rounds = [correct[start : start + PRACTICE_ROUND] for start in starts]
     if any(len(of_round) == PRACTICE_ROUND and sum(of_round) >= PRACTICE_RIGHT for of_round in rounds):

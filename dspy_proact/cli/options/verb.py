@@ -51,7 +51,7 @@ class Section:
 
 
 class Bundle:
-    """Options that a command gets as one `value`, made of theirs by their names without the `prefix` of all."""
+    """Options that a command gets as one value, which `value` makes of theirs by their names without the `prefix`."""
 
     def __init__(self, name: str, value: Callable[..., Any], *sections: Section, prefix: str = ""):
         self.name, self.value, self.sections, self.prefix = name, value, sections, prefix
