@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any, cast
 
-from pydantic import BaseModel
-
 _LONGEST_SHOWN = 60
 """Characters of a text that a message shows."""
 _LONGEST_CELL = 2000
@@ -38,10 +36,9 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, list | tuple):
         changed = [map_texts(inner, change) for inner in cast("list[Any]", value)]
         return tuple(changed) if isinstance(value, tuple) else changed
-    if isinstance(value, BaseModel):
-        fields = {name: getattr(value, name) for name in type(value).model_fields}
-        updates = {name: new for name, old in fields.items() if (new := map_texts(old, change)) != old}
-        return value.model_copy(update=updates) if updates else value
+    if names := getattr(type(value), "model_fields", ()):  # of pydantic, which help does not import
+        texts = {name: new for name in names if (new := map_texts(old := getattr(value, name), change)) != old}
+        return value.model_copy(update=texts) if texts else value
     return change(value) if isinstance(value, str) else value
 
 
