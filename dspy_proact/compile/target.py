@@ -18,7 +18,7 @@ from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.evaluation.tuning import Feedback, tuning_of
 from dspy_proact.models import Doorkeeper, Model, ModelSpec, Role
-from dspy_proact.plain_text import tame
+from dspy_proact.plain_text import map_texts, tame
 from dspy_proact.programs import DataSource
 from dspy_proact.programs.artefact import Artefact, Cuts, ProgramRole, read_artefact
 from dspy_proact.programs.embedded import proposer

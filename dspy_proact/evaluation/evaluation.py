@@ -145,11 +145,7 @@ def _judges(
 def require_no_model(declared: Benchmark[Any, Any], settings: Settings, models: Sequence[str], program: Any) -> None:
     """Raise a `UsageError` where a rule is given a model, a program, or a judge that grades nothing of it.
 
-    Args:
-        declared: The benchmark.
-        settings: Of it.
-        models: The names of the one under test and of the judges.
-        program: A person's own; None for none.
+    `models` are the names of the one under test and of the judges.
     """
     if (rule := declared.rule(settings)) is None:
         return

@@ -112,18 +112,8 @@ class Tried:
 class Trial:
     """Asks a program on trial and the benchmark's own for answers, and a judge for a grade of each.
 
-    Args:
-        model: Under both programs.
-        judge: None where nobody grades.
-        benchmark: By its name, the path of its file, or itself.
-        settings: Of the benchmark; its defaults where None.
-        program: On trial: a module, or the file of a compiled one.
-        system_prompt: On trial, in place of a program.
-        gate: How calls are made.
-        roles: As of `Evaluation`.
-
-    Raises:
-        UsageError: Models, settings and programs do not fit together.
+    On trial is `program`, a module or the file of a compiled one, or else the benchmark's with `system_prompt`. Nobody
+    grades where `judge` is None. The other arguments, and the `UsageError`, are those of `Evaluation`.
     """
 
     def __init__(

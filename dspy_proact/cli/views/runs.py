@@ -218,13 +218,13 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
         click.echo(f"{forecast.calls:,} calls, without repairs and retries.")
         for name, role in forecast.by_role.items():
             click.echo(f"{name}: {_role(role)}")
-        for name, sent in _sent(identities[model], forecast).items():
+        for name, sent in _sent(identity, forecast).items():
             click.echo(sent_line(name, sent))
         if forecast.assumption:
             click.echo(forecast.assumption)
         assumed = f"if a call takes {SECONDS[0]:g} to {SECONDS[1]:g} seconds and none has to wait"
         click.echo(f"Time: {low} to {high}, {assumed}.")
-    known = list(forecasts.values())
+    known = [forecast for _, forecast in forecasts]
     usd = sum(role.usd[1] for forecast in known for role in forecast.by_role.values() if role.usd)
     calls, tokens = (sum(getattr(forecast, name) for forecast in known) for name in ("calls", "most_tokens"))
     for line in exceeded(runs[0][0].limits, calls, tokens, usd):
