@@ -36,7 +36,7 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, list | tuple):
         changed = [map_texts(inner, change) for inner in cast("list[Any]", value)]
         return tuple(changed) if isinstance(value, tuple) else changed
-    if names := getattr(type(value), "model_fields", ()):  # of pydantic, which help does not import
+    if names := getattr(cast("type[Any]", type(value)), "model_fields", ()):  # of pydantic, which help does not import
         texts = {name: new for name in names if (new := map_texts(old := getattr(value, name), change)) != old}
         return value.model_copy(update=texts) if texts else value
     return change(value) if isinstance(value, str) else value
