@@ -138,8 +138,8 @@ def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
             "Exit with status 6 if the strict score of a run, which counts the unscored as 0, is lower; for CI.",
             "SCORE",
         ),
-        flag_option("--keep-inputs", "Store the inputs of a private corpus in the run, not only their hashes."),
-        flag_option("--show-prompt", "With --dry-run: print what each model is sent first, in place of the estimate."),
+        option.flag("--keep-inputs", "Store the inputs of a private corpus in the run, not only their hashes."),
+        option.flag("--show-prompt", "With --dry-run: print what each model is sent first, in place of the estimate."),
     ),
     option.output("the run. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the report"),
     first="--model --system-prompt --judge --benchmark --corpus --limit --stratum --max-usd --out --dry-run --json",
@@ -162,7 +162,7 @@ def evaluate(
     fail_under: float | None,
     keep_inputs: bool,
     show_prompt: bool,
-    output: Output,
+    output: option.Output,
 ) -> int:
     """Score a model on a benchmark: it answers every case, and the judge grades each answer.
 

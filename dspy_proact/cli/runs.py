@@ -229,11 +229,11 @@ _CHOICE = Bundle(
         option.flag(
             "--disagree", "Only cases on which judges or epochs differ; with --beside, on which the runs differ."
         ),
-        text_option("--search", "TEXT", "Only cases with this text in key, group, question, response or reasons."),
-        number_option("--epoch", _COUNT, "Only this epoch. Default with --trigger: 1."),
-        path_option("--beside", "Show another run or results file next to this one."),
-        number_option("--limit", _COUNT, f"List at most N cases. Default: {_FEW}; with --json, all."),
-        flag_option("--transcript", "With --trigger: every request, as it was sent, and every reply, as it came."),
+        option.text("--search", "TEXT", "Only cases with this text in key, group, question, response or reasons."),
+        option.number("--epoch", _COUNT, "Only this epoch. Default with --trigger: 1."),
+        option.path("--beside", "Show another run or results file next to this one."),
+        option.number("--limit", _COUNT, f"List at most N cases. Default: {_FEW}; with --json, all."),
+        option.flag("--transcript", "With --trigger: every request, as it was sent, and every reply, as it came."),
     ),
 )
 
@@ -242,7 +242,7 @@ _CHOICE = Bundle(
     "show",
     _CHOICE,
     READ_BENCHMARK,
-    Section(Heading.OUTPUT, json_option("what is shown")),
+    Section(Heading.OUTPUT, option.as_json("what is shown")),
     first="--trigger --transcript --grade --stratum --unverified --unscored --disagree --search --beside --limit "
     "--json",
     example="dspy-proact show runs/mine --grade fail",

@@ -150,9 +150,9 @@ _WHERE = Bundle(
     GATE,
     Section(
         Heading.OUTPUT,
-        flag_option("--whole", "Show all of a case, such as earlier turns and rubric.", "in_full"),
-        flag_option("--show-prompt", "Print what each model is sent first about the first case, and make no call."),
-        json_option("the responses and verdicts"),
+        option.flag("--whole", "Show all of a case, such as earlier turns and rubric.", "in_full"),
+        option.flag("--show-prompt", "Print what each model is sent first about the first case, and make no call."),
+        option.as_json("the responses and verdicts"),
     ),
     first="--model --program --judge --benchmark --corpus --case --stratum --conversation --list "
     "--judge-cases --whole --json",

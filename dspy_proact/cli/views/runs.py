@@ -20,6 +20,7 @@ from rich.text import Text
 from dspy_proact.calls import CallTally, FailedCall, Price
 from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.next_step import Next, Typed, command_line, say_next
+from dspy_proact.cli.options import option
 from dspy_proact.cli.options.arguments import flags_in_hand, with_options
 from dspy_proact.cli.views.message import print_json, say, say_stopped
 from dspy_proact.errors import Halt, SetupFault
@@ -340,7 +341,7 @@ def _say_again(step: Next, typed: Typed, run: Path | None = None) -> None:
     say_next(step, verb=verb.info_name, arguments=arguments, options=typed.options(), run=run)
 
 
-def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope, output: Output) -> Ending | None:
+def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope, output: option.Output) -> Ending | None:
     """Do each run into its folder; what one spends counts against the limits of the next.
 
     Returns how they ended; None where only the forecasts were asked for, which are printed.
