@@ -40,7 +40,7 @@ def _of_run(summary: Summary, manifest: Manifest, cases: str) -> Iterator[str]:
         f"{_spoken(identity.assistant)} was asked {cases} of the corpus {corpus.name}{revision} (sha256 "
         f"{identity.corpus[:16]}){often}, {prompted}."
     )
-    yield from (f"As {name} took part {_spoken(role)}." for name, role in identity.roles.items())
+    yield from (f"The {name} was played by {_spoken(role)}." for name, role in identity.roles.items())
     yield from (f"{sentence[0].upper()}{sentence[1:]}." for sentence in summary.left_out)
     answered, graded = len(summary.outcomes), len(summary.scored)
     answers = sum(outcome.response is not None for outcome in summary.outcomes)
