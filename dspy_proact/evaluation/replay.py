@@ -51,13 +51,14 @@ class Replay(StageCalls):
 
 @dataclass(frozen=True)
 class Prompt:
-    """The first request to a model about a case."""
+    """The first request of an answer to a case, or of a grade."""
 
     case: str
     role: str
+    """Who is sent it: the assistant or a judge, unless another role comes first."""
     model: str
     request: Request | None
-    """None where it is not known before other calls are answered."""
+    """None where it is not known before the response."""
     placeholder: str | None = None
     """What stands in it in place of the response that a judge is to grade; None elsewhere."""
 
@@ -65,7 +66,7 @@ class Prompt:
 def prompts_of(
     declared: Benchmark[Any, Any], case: Case, answering: Sequence[Speaker], judging: Sequence[Speaker]
 ) -> list[Prompt]:
-    """The first request to each model about a case, as it would be sent.
+    """The first request of each answer to a case and of each grade, as it would be sent.
 
     Args:
         declared: The benchmark.
@@ -78,10 +79,11 @@ def prompts_of(
     answer = _placeholder(declared.answer_type, text)
 
     def prompt(model: AnyModel, stage: Body, placeholder: str | None = None) -> Prompt:
-        replay, role = Replay(StageKey(case=case.key, epoch=1, stage="response")), model.role.name
+        replay = Replay(StageKey(case=case.key, epoch=1, stage="response"))
         replay.run(stage)
-        request = next((one for name, one in replay.requests.items() if replay.roles[name] == role), None)
-        return Prompt(case.key, role, model.name, request, placeholder)
+        for name, request in replay.requests.items():  # at most one
+            return Prompt(case.key, replay.roles[name], request["model"], request, placeholder)
+        return Prompt(case.key, model.role.name, model.name, None, placeholder)
 
     return [
         *(prompt(model, partial(ask.answer, declared, case)) for model, ask in answering),

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from builders.benchmarks import Contest, contest, contestant
+from builders.benchmarks import ERRAND_CALLS, Contest, Errands, contest, contestant, errand, errands
 from fakes.player import played
 from fakes.server import Answer, rows_of
 
@@ -81,6 +81,19 @@ def test_requests_of_a_persons_own_benchmark_are_kept_each_message_once_and_read
     path.write_text(path.read_text("utf-8").replace("what am I", "who am I"), "utf-8")
     with pytest.raises(RunError, match=r"messages\.jsonl: the message \w+ was changed; restore it"):
         exchanges_of(tmp_path / "run")
+
+
+def test_calls_of_further_roles_are_kept_rendered_and_shown_before_as_others_are(server, tmp_path, monkeypatch):
+    server.script = errand
+    (prompt,) = errands(server).prompts(Scope(limit=1))
+    errands(server).run(tmp_path / "run", Scope(limit=1))
+    kept, _ = exchanges_of(tmp_path / "run")
+    monkeypatch.setattr(RunFolder, "requests", lambda *_: {})
+    rendered, _ = exchanges_of(tmp_path / "run", benchmark=Errands())
+    sent = [sent.rows for sent in server.sent]
+    assert [rows_of(one.request) for one in kept] == [rows_of(one.request) for one in rendered] == sent
+    assert tuple(one.call.role for one in kept) == ERRAND_CALLS
+    assert (prompt.role, prompt.model, rows_of(prompt.request)) == ("user", "hosted_vllm/user", sent[0])
 
 
 def test_a_benchmark_that_is_not_known_and_kept_nothing_says_how_to_name_it(server, tmp_path, monkeypatch):

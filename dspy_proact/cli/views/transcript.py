@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 import click
@@ -27,14 +28,14 @@ def print_transcript(console: Console, stages: Sequence[StageTranscript]) -> Non
         sheet.line(in_a_line(_stage(stage.key)), "bold reverse")
         for note in filter(None, (stage.problem, stage.left_out)):
             sheet.line(in_a_line(f"Note: {with_options(note, flags_in_hand())}"), "yellow")
-        before = list[Any]()
+        before: Request = {}
         for exchange in stage.exchanges:
             call, request = exchange.call, exchange.request
             again = f", beginning {call.begun}" if call.begun > 1 else ""
             sheet.line(in_a_line(f"request {call.number}{again}, {call.role}"), "bold underline")
             if request:
                 _print_request(sheet, request, before)
-                before = request["messages"]
+                before = request
             else:
                 sheet.line(_NOT_KEPT if call.role == EMBEDDER else "cannot be rendered", "yellow")
             _print_reply(sheet, call)
@@ -66,9 +67,9 @@ def print_prompts(prompts: Sequence[Prompt], as_json: bool) -> None:
     for prompt in prompts:
         sheet.line(in_a_line(f"{prompt.role} {prompt.model} is sent first, about {prompt.case}:"), "bold reverse")
         if prompt.request:
-            _print_request(sheet, prompt.request, ())
+            _print_request(sheet, prompt.request, {})
         else:
-            sheet.line("not known before other calls are answered", "yellow")
+            sheet.line("not known before there is a response", "yellow")
             sheet.line()
     click.echo("No calls were made.")
 
@@ -79,11 +80,13 @@ def _stage(key: StageKey) -> str:
 
 
 def _exchange_document(call: LoggedCall, request: Request | None) -> dict[str, Any]:
-    fields = call.model_dump(mode="json", include={"role", "number", "begun", "rollout", "failure", "attempts"})
+    fields = call.model_dump(
+        mode="json", include={"role", "number", "begun", "rollout", "failure", "attempts", "reused"}
+    )
     return {"sha256": call.request, **fields, "request": request, "reply": call.response}
 
 
-def _print_request(sheet: Sheet, request: Request, before: Sequence[Any]) -> None:
+def _print_request(sheet: Sheet, request: Request, before: Request) -> None:
     """Print a request, without the messages that it begins with and the one before had too."""
     values = {"model": request["model"], **request.get("config", {})}
     sheet.line(in_a_line(", ".join(f"{name}={json.dumps(value)}" for name, value in values.items())))
@@ -91,8 +94,9 @@ def _print_request(sheet: Sheet, request: Request, before: Sequence[Any]) -> Non
         sheet.line("tools", "bold")
         sheet.text(readable(json.dumps(tools, ensure_ascii=False)))
     messages: list[Mapping[str, Any]] = list(request["messages"])
-    same = next((n for n, (one, other) in enumerate(zip(messages, before, strict=False)) if one != other), None)
-    same = min(len(messages), len(before)) if same is None else same
+    alike = before.get("system") == request.get("system")
+    pairs = zip(messages, before.get("messages", ()) if alike else (), strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     if same:
         sheet.line(f"messages 1 to {same} as in the request before", "italic")
     elif system := request.get("system"):
@@ -107,14 +111,13 @@ def _print_request(sheet: Sheet, request: Request, before: Sequence[Any]) -> Non
 
 
 def _print_reply(sheet: Sheet, call: LoggedCall) -> None:
-    for attempt in call.attempts[:-1]:
+    attempts = call.attempts or call.reused
+    for attempt in attempts[:-1]:
         sheet.line(in_a_line(f"attempt failed: {attempt.error}"), "yellow")
     reason = (call.response or {}).get("finish_reason")
-    ended = [
-        "cut at the token limit" if reason == "length" else str(reason or "none"),
-        *map(_usage, call.attempts[-1:]),
-    ]
-    sheet.line(in_a_line(f"reply: {', '.join(ended)}"), "bold underline")
+    ended = "cut at the token limit" if reason == "length" else str(reason or "none")
+    parts = [ended, *map(_usage, attempts[-1:]), *(["reused"] if call.reused else [])]
+    sheet.line(in_a_line(f"reply: {', '.join(parts)}"), "bold underline")
     for kind, text in map(part_text, call.parts):
         sheet.line(in_a_line(kind), "bold")
         sheet.text(readable(text))
