@@ -66,4 +66,5 @@ def _spoken(role: RoleIdentity) -> str:
     decoding = [f"{name} {value}" for name, value in role.decoding.items() if value is not None]
     sent = [*([f"program {role.program}"] if role.prompt else []), *decoding]
     endpoint = [f"at {role.endpoint}"] if role.endpoint else []
-    return f"{role.model} ({', '.join([*sent, *endpoint])})"
+    details = ", ".join([*sent, *endpoint])
+    return f"{role.model} ({details})" if details else role.model
