@@ -143,7 +143,7 @@ class ReusedRun(Frozen):
         for name, (now, before) in here.differences(there).items():
             if name.endswith(".decoding.max_tokens") and before and (now is None or int(before) < int(now)):
                 limits[name] = {"there": int(before), "here": int(now) if now else None}
-            else:
+            elif name != "parent":  # responses that are judged again are compared by themselves
                 unequal.append(name)
         if not unequal:
             return cls(path=path, limits=limits)

@@ -111,6 +111,10 @@ def test_after_replies_that_were_cut_their_limit_is_raised_and_the_rest_is_reuse
     assert (done[0], words[0], words[-2:]) == (3, "eval", ["--reuse", at("run")])
     assert ("--out" in words, "max_tokens=100" in words, "max_tokens=200" in words) == (False, False, True)
     before = len(server.sent)
+    status, out, err = proact(*words, "--dry-run")
+    assert (status, "1 calls, without" in out, "reused" in err) == (0, True, False), out
+    err = proact(*words, "--dry-run", "--system-prompt", "Be brief.")[2]
+    assert f"Nothing of {at('run')} is reused: assistant.program, assistant.prompt differ." in " ".join(err.split())
     status, out, err = proact(*words)
     assert (status, len(server.sent) - before) == (0, 1), err
     assert f"Reused from {at('run')}: 2 responses and 1 verdict" in " ".join(out.split())

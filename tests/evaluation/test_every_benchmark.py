@@ -30,11 +30,12 @@ CHAINED = [f"{name} history=2" for name, field in HISTORIES.items() if field and
 EVERY = pytest.mark.parametrize("name", [*OWN, *CHAINED])
 
 
-def at(server: Server | SimpleNamespace, name: str, **gate):
+def at(server: Server | SimpleNamespace, name: str, limit: int = 4096, **gate):
     """An evaluation of a benchmark as it is, or as set: `NAME SETTING=COUNT`."""
     named, _, chosen = name.partition(" ")
     declared, (setting, _, count) = OWN[named], chosen.partition("=")
-    models = [ModelSpec(name="openai/any", api_base=base) for base in (server.assistant, server.judge)]
+    limited = {"name": "openai/any", "params": {"max_tokens": limit}}
+    models = [ModelSpec(api_base=base, **limited) for base in (server.assistant, server.judge)]
     if not has_judge(declared):  # it is graded without one
         del models[1]
     settings = declared.settings_type(**({setting: int(count)} if setting else {}))
@@ -90,6 +91,19 @@ def test_what_a_provider_refuses_is_unscored_and_mended_by_the_same_command(serv
     server.script = played
     at(server, name).run(tmp_path / "run", SCOPE)
     assert outcomes(tmp_path / "run") == undisturbed(name)["outcomes"]
+
+
+@EVERY
+def test_a_run_under_a_raised_limit_that_reuses_one_with_cut_replies_ends_as_one_that_does_not(
+    server, tmp_path, undisturbed, name
+):
+    server.script = lambda sent: Answer("It", "length") if len(server.sent) % 5 == 0 else played(sent)
+    at(server, name, limit=64).run(tmp_path / "old", SCOPE)
+    server.script = played
+    server.sent.clear()
+    at(server, name).run(tmp_path / "new", Scope(limit=6, reuse=tmp_path / "old"))
+    assert outcomes(tmp_path / "new") == undisturbed(name)["outcomes"]
+    assert 0 < len(server.sent) < undisturbed(name)["calls"]
 
 
 @EVERY

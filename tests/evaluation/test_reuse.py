@@ -10,7 +10,7 @@ from builders.benchmarks import ERRAND_CALLS, Errands, errand, errands
 from fakes.player import played
 from fakes.server import Answer, healthy
 
-from dspy_proact import Evaluation, Gate, ModelSpec, summarize, transcript
+from dspy_proact import Evaluation, Gate, ModelSpec, Rejudging, Responses, summarize, transcript
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.models import Limits
 from dspy_proact.report import summary_document
@@ -144,6 +144,15 @@ def test_a_kill_in_the_middle_of_copying_is_healed_by_the_same_command_and_witho
             assert graded(new) == expected
             assert len(server.sent) == (sent if scope.reuse else sent + 5 - count)
             assert len((new / "calls.jsonl").read_bytes().splitlines()) == len(calls)
+
+
+def test_a_rejudging_reuses_the_verdicts_of_the_run_itself_under_a_raised_limit(server, tmp_path, old):
+    """Of four verdicts one could not be read."""
+    judge = ModelSpec(name="openai/gpt-4o", api_base=server.judge, params={"max_tokens": HIGH})
+    Rejudging(Responses.of_run(RunFolder(old)), judge, gate=Gate(retries=0)).run(tmp_path / "new", reusing(old))
+    assert [sent.role for sent in server.sent] == ["judge"]
+    first, *_ = reused(tmp_path / "new").lines
+    assert first.startswith(f"Reused from {old}: 0 responses and 3 verdicts, whose 3 calls cost")
 
 
 def test_a_log_that_was_edited_is_refused_and_nothing_is_begun(server, tmp_path, old):
