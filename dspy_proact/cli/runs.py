@@ -339,6 +339,8 @@ def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
         otherwise = ", rephrased" if rephrased else ""
         named = [(f"{run.name} in {run.path}", reading), (f"{other.name} in {other.path}{otherwise}", beside)]
     print_reading(Console(), named, run.labels_of[reading.outcome.stratum])
+    if run.path.is_dir() and (reading.outcome.unread or reading.outcome.state == "unscored"):
+        say("--transcript shows what was sent, and what came back.")
     if len(of_key) > 1:
         say(f"This is epoch {epoch} of {len(of_key)}; --epoch shows another.")
     if rest := run.keys[run.keys.index(key) + 1 :]:

@@ -80,9 +80,7 @@ def _stage(key: StageKey) -> str:
 
 
 def _exchange_document(call: LoggedCall, request: Request | None) -> dict[str, Any]:
-    fields = call.model_dump(
-        mode="json", include={"role", "number", "begun", "rollout", "failure", "attempts", "reused"}
-    )
+    fields = call.model_dump(mode="json", exclude={"key", "request", "messages", "response", "mark"})
     return {"sha256": call.request, **fields, "request": request, "reply": call.response}
 
 
