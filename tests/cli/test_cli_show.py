@@ -317,6 +317,7 @@ def test_a_transcript_has_every_request_and_reply_and_nothing_in_it_is_obeyed(sh
     bases = ("--model-api-base", server.assistant, "--judge-api-base", server.judge)
     scope = ("--corpus", "sample", "--limit", 1, "--retries", 0)
     assert proact("eval", *models, *bases, *scope, "--out", "run")[0] == 3
+    assert "--transcript shows what was sent, and what came back." in proact("show", "run", "--trigger", "")[2]
     out = show("run", "--trigger", "", "--transcript")
     assert not OBEYED.search(out)
     lines = out.splitlines()

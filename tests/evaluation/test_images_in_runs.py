@@ -147,7 +147,9 @@ def test_a_run_sends_every_picture_scaled_and_keeps_none(server, tmp_path):
     assert {image.size for sent in server.sent for image in images_of(sent)} == {(1024, 683)}
     answers = [event.answer for event in RunFolder(tmp_path / "run").events() if event.answer]
     assert [answer["picture"]["width"] for answer in answers] == [1500] * 8
-    assert {answer["picture"]["name"] for answer in answers} == {f"{number}.png" for number in range(8)}
+    names = {f"{number}.png" for number in range(8)}
+    assert {answer["picture"]["name"] for answer in answers} == names
+    assert {*re.findall(r"\d\.png", (tmp_path / "run" / "messages.jsonl").read_text("utf-8"))} == names
     labels = [event.grade.label for event in RunFolder(tmp_path / "run").events() if event.grade]
     assert (labels.count("RIGHT"), labels.count("WRONG")) == (6, 2), "a quarter is blue, which it does not say"
     holds_no_image(tmp_path / "run", folder)

@@ -47,6 +47,10 @@ def test_a_stage_that_was_broken_off_and_went_on_and_one_that_was_begun_anew_are
     assert [exchange.call.begun for exchange in exchanges] == [1, 1, 1, 2]
     assert [part["text"] for part in exchanges[1].call.parts] == ["no verdict"]
     assert not (run / "messages.jsonl").exists()
+    calls = run / "calls.jsonl"
+    calls.write_text(calls.read_text("utf-8").replace("no verdict", "a verdict", 1), "utf-8")
+    with pytest.raises(RunError, match=r"calls\.jsonl, line 2: was changed, or is of another run"):
+        exchanges_of(run)
 
 
 def test_another_judges_run_is_rendered_from_the_responses_that_it_copied(server, tmp_path):
