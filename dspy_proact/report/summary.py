@@ -53,7 +53,7 @@ class Reused:
         """What was reused and what it had cost, the limits that differ, and what was not reused: sentences."""
         paths, usage = listed([run.path for run in self.runs]), self.usage
         stages = f"{counted(self.responses, 'response')} and {counted(self.verdicts, 'verdict')}"
-        cost = f"cost USD {usage.usd:.4f} there" if usage.usd is not None else f"had a cost unknown ({usage.reason})"
+        cost = f"cost USD {usage.usd:.4f} there" if usage.usd is not None else f"had an unknown cost ({usage.reason})"
         paid = f", whose {counted(usage.calls, 'call')} {cost} and are not counted here" if usage.calls else ""
         limits = [
             f"{name} is {limit['there']} in {run.path} and {limit['here'] or 'without a limit'} here."

@@ -14,6 +14,7 @@ from dspy_proact import Evaluation, Gate, ModelSpec, Rejudging, Responses, summa
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.models import Limits
 from dspy_proact.report import summary_document
+from dspy_proact.report.page.method import method
 from dspy_proact.runs import RunFolder, RunWriter, Scope
 
 LOW, HIGH = 64, 128
@@ -94,6 +95,7 @@ def test_after_a_raised_limit_only_what_was_cut_or_failed_is_asked_again_and_the
     first, *limits = reused(tmp_path / "new").lines
     assert first.startswith(f"Reused from {old}: 3 responses and 2 verdicts, whose 5 calls cost USD 0.0")
     assert limits[0] == f"assistant.decoding.max_tokens is 64 in {old} and 128 here."
+    assert first in method(summarize(tmp_path / "new"))
     # A third run takes over from the second what that has from the first.
     server.sent.clear()
     at(server, 2 * HIGH).run(tmp_path / "third", reusing(tmp_path / "new"))
