@@ -13,13 +13,13 @@ class Bell:
     """Wakes whoever waits for it, in any event loop and thread."""
 
     def __init__(self) -> None:
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._waiting = dict[asyncio.Future[None], None]()  # they wake in the order in which they came
         self._lock = threading.RLock()  # a signal's handler may ring while its thread is ringing
 
     def ring(self) -> None:
         """Wake everybody who waits now."""
         with self._lock:
-            waiting, self._waiting = self._waiting, set()
+            waiting, self._waiting = self._waiting, {}
         for future in waiting:
             future.get_loop().call_soon_threadsafe(lambda future=future: future.done() or future.set_result(None))
 
@@ -27,12 +27,12 @@ class Bell:
         """Wait until it rings."""
         future = asyncio.get_running_loop().create_future()
         with self._lock:
-            self._waiting.add(future)
+            self._waiting[future] = None
         try:
             await future
         finally:
             with self._lock:
-                self._waiting.discard(future)
+                self._waiting.pop(future, None)
 
 
 class Switch:

@@ -1,78 +1,100 @@
-"""A run that is killed again and again ends as if it had not been, and pays only for what was in flight.
+"""Runs that are killed again and again end as if they had not been, and pay only for what was in flight.
 
     python eval/kill_soak.py --kills 200
 
-One run of 600 triggers on a simulated provider is killed (SIGKILL) at random moments and begun again by the same
-command. At the end its grades must equal an uninterrupted run's, and the provider must have counted at most the calls
-in flight at each kill beyond those that the run needs.
+Runs of every benchmark, with one call in flight, with 4 and with 32, on a simulated provider are killed (SIGKILL) at
+random moments and begun again by the same command. A call is lost when the provider has received it and its reply is
+not on disk: at a kill at most as many as may be in flight. At the end answers, grades and report must equal an
+uninterrupted run's, and no call that is on disk may have been sent again.
 """
 
 import argparse
-import json
 import random
-import subprocess
 import sys
 import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from support.provider import SimulatedProvider, healthy, killed
+from support.every_run import RUNS, command, reply
+from support.forks import Command
+from support.probe_tasks import Size, write_synthetic
+from support.provider import SimulatedProvider, killed
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
-from dspy_proact.runs import RunFolder
+from dspy_proact.report import summarize, summary_document
+from dspy_proact.runs import RunFolder, latest
 
-IN_FLIGHT = 4
 SEED = 20261121
+DONE = (0, 3)
+"""Exit status: all is scored, or some is unscored."""
+WIDTHS = (1, 4, 32)
+"""Calls in flight."""
+QUICK = (("probe embedder", 4, 4), ("proactivebench", 1, 3), ("proactiveagent history", 32, 3))
+"""A run, its calls in flight, and kills."""
 
 
-def write_corpus(path: Path, triggers: int) -> None:
-    rows = [json.loads(line) for line in sample_path().read_text(encoding="utf-8").splitlines()]
-    copies = -(-triggers // sum(len(row["trigger_points"]) for row in rows))
-    with path.open("w", encoding="utf-8") as file:
-        for copy in range(copies):
-            for row in rows:
-                row["turn_records"][0]["user_message"] += " "  # so that no two copies ask the same
-                file.write(json.dumps(row | {"unique_id_eval": f"{row['unique_id_eval']}-{copy}"}) + "\n")
+def result(folder: Path) -> tuple[Any, ...]:
+    """What a run came to: its stages, and its report without what its path and the clock say."""
+    ended = latest(RunFolder(folder).events())
+    report = summary_document(summarize(folder))
+    return {key: (event.answer, event.grade, event.failure) for key, event in ended.items()}, report | {"run": None}
 
 
-def command(folder: Path, provider: SimulatedProvider, triggers: int) -> list[str]:
-    roles = ["--model", "hosted_vllm/any", "--judge", "openai/any"]
-    bases = ["--model-api-base", provider.base("assistant"), "--judge-api-base", provider.base("judge")]
-    size = ["--corpus", str(folder.parent / "corpus.jsonl"), "--limit", str(triggers), "--concurrency", str(IN_FLIGHT)]
-    return [sys.executable, "-m", "dspy_proact", "eval", *roles, *bases, *size, "--out", str(folder), "--json"]
+def logged(folder: Path) -> int:
+    """Calls on disk."""
+    return sum(len(call.attempts) for call in RunFolder(folder).call_usage())
 
 
-def grades(folder: Path) -> dict[str, str]:
-    return {event.key.case: event.grade.label for event in RunFolder(folder).events() if event.grade}
+def soak(name: str, width: int, kills: int, whole: Path, *, limit: int, moment: random.Random) -> tuple[int, int]:
+    """Kill a run so often; how many calls it needs, and how many were lost. An `AssertionError` says what is wrong."""
+    folder, messages, lost = whole.with_name(f"{name} {width}"), whole.with_name("messages"), 0
+    with SimulatedProvider(reply) as provider:
+        if not whole.exists():
+            alone = Command(command(name, whole, provider, limit, 32), messages)
+            assert alone.wait() in DONE, messages.read_text("utf-8")
+        needed, again = logged(whole), command(name, folder, provider, limit, width)
+        provider.received.clear()
+        for left in range(kills, 0, -1):
+            after = moment.randint(1, max(1, (needed - logged(folder)) // (left + 1)))
+            stalls = moment.random() < 0.5
+            pause = moment.uniform(0, 0.05 if stalls else 0.005)
+            begin = partial(Command, again, messages)
+            assert killed(provider, begin, after, pause, script=reply, stalls=stalls), "it ended before it was killed"
+            before, lost = lost, provider.received.total() - logged(folder)
+            assert before <= lost <= before + width, f"{lost - before} calls were lost at once"
+        provider.script = reply
+        assert Command(again, messages).wait() in DONE, messages.read_text("utf-8")
+        assert logged(folder) == needed, f"{logged(folder)} calls are on disk, and {needed} are needed"
+        assert provider.received.total() == needed + lost, "a call was lost without a kill"
+    assert result(folder) == result(whole), "answers, grades or report differ"
+    return needed, lost
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--quick", action="store_true", help="16 triggers and 1 kill")
+    parser.add_argument("--benchmark", choices=RUNS, help="one of them alone")
+    parser.add_argument("--quick", action="store_true", help="ten kills of three of them")
     options = parser.parse_args()
-    kills, triggers = (1, 16) if options.quick else (options.kills, 600)
-    moment, needed, done = random.Random(SEED), 2 * triggers, 0
+    names = [options.benchmark] if options.benchmark else [*RUNS]
+    each = -(-options.kills // (len(names) * len(WIDTHS)))
+    plan = QUICK if options.quick else [(name, width, each) for name in names for width in WIDTHS]
+    limit, moment, faults = 10 if options.quick else 40, random.Random(SEED), list[str]()
+    print("| run | in flight | calls | kills | lost | at most |\n|" + " --- |" * 6)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_corpus(folder / "corpus.jsonl", triggers)
-        with SimulatedProvider(healthy) as provider:
-            subprocess.run(command(folder / "whole", provider, triggers), check=True, capture_output=True)
-            assert provider.received.total() == needed, provider.received
-            again = partial(
-                subprocess.Popen,
-                command(folder / "killed", provider, triggers),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            while done < kills and killed(provider, again, moment.randint(1, needed // kills), moment.uniform(0, 0.05)):
-                done += 1
-            provider.script = healthy
-            subprocess.run(command(folder / "killed", provider, triggers), check=True, capture_output=True)
-            extra = provider.received.total() - 2 * needed
-        same = grades(folder / "whole") == grades(folder / "killed")
-    print(f"{triggers} triggers, {done} kills, {extra} extra calls of at most {done * IN_FLIGHT}; grades equal: {same}")
-    if not (same and done == kills and extra <= done * IN_FLIGHT):
+        (folder / "tasks").mkdir()
+        write_synthetic(folder / "tasks", SEED, limit, Size(items=10, words=30, actions=4))
+        for run, width, kills in plan:
+            try:
+                needed, lost = soak(run, width, kills, folder / run, limit=limit, moment=moment)
+            except AssertionError as error:
+                faults.append(f"{run}, {width} in flight: {error}")
+                print(faults[-1], flush=True)
+                continue
+            print(f"| {run} | {width} | {needed:,} | {kills} | {lost} | {kills * width} |", flush=True)
+    print(f"{sum(kills for *_, kills in plan)} kills, {len(faults)} faults")
+    if faults:
         sys.exit(1)
 
 

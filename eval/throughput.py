@@ -17,6 +17,7 @@ from statistics import median
 
 import aiohttp
 from support.fast_server import requests_of, serving
+from support.scale import on_disk
 
 from dspy_proact import Corpus, Evaluation, Gate, ModelSpec, load_corpus
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
@@ -62,6 +63,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     options, os.environ["OPENAI_API_KEY"] = parser.parse_args(), "none"
     print("| in flight | triggers | latency, s | a run | aiohttp | run / aiohttp |\n|" + " --- |" * 6)
+    sizes = list[str]()
     with serving() as port:
         for width, triggers, (low, high) in QUICK if options.quick else CASES:
             base, shares = f"http://127.0.0.1:{port}/{low}/{high}", list[tuple[float, float]]()
@@ -73,6 +75,7 @@ def main() -> None:
                     times = [time.perf_counter()]
                     evaluation.run(Path(name, "run"))
                     times.append(time.perf_counter())
+                    size = f"{triggers:,} triggers on disk: {on_disk(Path(name, 'run'))}"
                     asyncio.run(send(base, corpus, width))
                     times.append(time.perf_counter())
                 ideal = 2 * triggers * (low + high) / 2 / width
@@ -81,6 +84,8 @@ def main() -> None:
             latency = f"{low:g}" if low == high else f"{low:g} to {high:g}"
             ratio = median(one / other for one, other in shares)
             print(f"| {width} | {triggers:,} | {latency} | {run:.2f} | {raw:.2f} | {ratio:.2f} |", flush=True)
+            sizes.append(size)
+    print("\n" + "\n".join(dict.fromkeys(sizes)))
 
 
 if __name__ == "__main__":

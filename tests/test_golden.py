@@ -33,8 +33,9 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from fakes.player import canonical, form_of, played
+from fakes.player import played
 from fakes.server import Server
+from support.player import canonical, form_of
 
 TESTS = Path(__file__).parent
 RENAMED = {

@@ -373,6 +373,7 @@ class Execution:
             embedded=any(role.embedded for role in (answering, *judges)),
             keeps_inputs=self._keeps_inputs,
             stored=tuple(dict.fromkeys(stored)),
+            keeps_calls=True,
             epochs=self._copied.epochs if self._copied else 1,
             judge_epochs=max((judge.votes for judge in judges), default=1),
             corpus=self._case_set.corpus,

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from dspy_proact.calls import LoggedCall, StageKey
 from dspy_proact.errors import RunError, StorageFault
-from dspy_proact.kept.log import Log, as_text, read_log, read_with_ranges
+from dspy_proact.kept.log import Log, as_text, read_with_ranges
 from dspy_proact.kept.messages import MESSAGES, MessageLog, Request
 
 OPEN_STAGES = "open"
@@ -69,14 +69,29 @@ class CallLog:
     def __enter__(self) -> Self:
         self._log = Log(self.path, LoggedCall)
         try:
+            brief = {(call.key, call.begun, call.request): call for call in self._brief_calls()}
             for call in read_calls(self.path, self._owner):
                 self._remember(call)
+                brief.pop((call.key, call.begun, call.request), None)
+            for call in brief.values():  # killed between the two lines
+                self._log.append_text(_line(_without_response(call), self._owner))
             if self._stored:
                 self._messages = MessageLog(self.path.with_name(MESSAGES))
         except RunError:
             self._log.__exit__()
             raise
         return self
+
+    def _brief_calls(self) -> Iterator[LoggedCall]:
+        """The replies that are kept for open stages; a file that was left behind by another stage is deleted."""
+        for path in list(self._briefs):
+            calls = [call for call in read_calls(path, self._owner) if self._replays(call)]
+            for call in calls:
+                self._remember(call)
+            if not calls:
+                path.unlink()
+                self._briefs.remove(path)
+            yield from calls
 
     def __exit__(self, *_: object) -> None:
         self.closed = True
@@ -108,15 +123,14 @@ class CallLog:
         """
         if not self._keeps_thoughts and call.response:
             call = call.model_copy(update={"response": _without_thoughts(call.response)})
-        kept = call.model_copy(update={"response": None}) if briefly and call.key else call
+        kept = _without_response(call) if briefly and call.key else call
         try:
             if kept is not call:
                 self._write_brief(call)
             elif self._messages and call.role in self._stored:
                 call = kept = call.model_copy(update={"messages": self._messages.add(request())})
-            text = as_text(kept)
-            self._log.append_text(text.removesuffix(_NO_MARK) + f'"{_mark(text, self._owner)}"}}')
-        except RunError as error:
+            self._log.append_text(_line(kept, self._owner))
+        except (RunError, OSError) as error:
             raise StorageFault(str(error)) from error
         self._remember(call)
         self.paid += not call.reused
@@ -149,17 +163,14 @@ class CallLog:
     @contextmanager
     def stage(self, key: StageKey, begun: int) -> Generator["StageCalls"]:
         """Inside, calls are those of a stage of a run, of this beginning of it."""
-        if self._briefs:
-            for call in read_log(self._brief(key), LoggedCall):
-                self._remember(call)
         stage = StageCalls(self, key, begun)
         with stage.opened():
             yield stage
 
-    def forget(self, key: StageKey, begun: int) -> None:
-        """Forget the calls of a stage that has ended."""
+    def forget(self, key: StageKey, begun: int, *, again: bool = False) -> None:
+        """Forget the calls of a stage that has ended; one that is tried `again` finds them in its files."""
         self._kept.pop((key, begun), None)
-        if self._briefs and (path := self._brief(key)) in self._briefs:
+        if not again and self._briefs and (path := self._brief(key)) in self._briefs:
             path.unlink(missing_ok=True)
             self._briefs.remove(path)
 
@@ -174,7 +185,7 @@ class CallLog:
         path.parent.mkdir(exist_ok=True)
         self._briefs.add(path)
         with Log(path, LoggedCall) as log:
-            log.append(call)
+            log.append_text(_line(call, self._owner))
 
     def _remember(self, call: LoggedCall) -> None:
         if self._replays(call):
@@ -263,9 +274,19 @@ _NO_MARK = '""}'
 """How the text of a call ends that has no mark yet."""
 
 
+def _line(call: LoggedCall, owner: str) -> str:
+    """A call without a mark as its line in the log of this run or compile, which has one."""
+    text = as_text(call)
+    return text.removesuffix(_NO_MARK) + f'"{_mark(text, owner)}"}}'
+
+
 def _mark(text: str, owner: str) -> str:
     """The mark of a call, by its text without one, in the log of this run or compile."""
     return hashlib.sha256(f"{owner} {text}".encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _without_response(call: LoggedCall) -> LoggedCall:
+    return call.model_copy(update={"response": None, "mark": ""})
 
 
 def _without_thoughts(response: dict[str, Any]) -> dict[str, Any]:

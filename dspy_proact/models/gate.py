@@ -55,6 +55,10 @@ class Cost:
     def __sub__(self, other: "Cost") -> "Cost":
         return Cost(self.calls - other.calls, self.tokens - other.tokens, self.usd - other.usd)
 
+    def at_least(self, other: "Cost") -> "Cost":
+        """The greater of both, each unit by itself."""
+        return Cost(max(self.calls, other.calls), max(self.tokens, other.tokens), max(self.usd, other.usd))
+
 
 def most_of_messages(
     messages: Sequence[Mapping[str, Any]], images: int, completion_limit: int | None, price: Price
@@ -80,9 +84,9 @@ class Budget:
     """What is spent and what is in flight, against the limits.
 
     A call is admitted only if the most that it can cost fits beside what is spent and what is in flight, so that no
-    limit is exceeded, with any number of calls in flight, repairs and retries included. A case is begun only if what
-    its calls can cost fits beside that and what is left of the cases that were begun: what is begun can be finished,
-    unless it takes more calls than were expected.
+    limit is exceeded, with any number of calls in flight, repairs and retries included. A case is begun only if what it
+    needs fits beside that and what the cases that were begun still need: what is begun can be finished. A call more
+    than was expected of a case, such as a repair, takes only what the others leave.
     """
 
     def __init__(self, limits: Limits, spent: Cost | None = None):
@@ -90,9 +94,10 @@ class Budget:
         self.spent = spent or Cost()
         self.reserved = Cost()
         self.expected = Cost()
-        """Of the calls that cases which were begun have not made yet."""
-        self._begun = 0
-        self._most_of_a_case = 1
+        """What cases that were begun still need."""
+        self._begun = self._held_up = 0
+        self._most_of_a_case = Cost()
+        """The most that an ended case needed at once, beside what it had spent by then."""
         self._settled = Bell()
 
     async def reserve(self, most: Cost, switch: Switch, caller: Caller | None = None, attempt: int = 0) -> None:
@@ -101,51 +106,72 @@ class Budget:
         It waits while calls in flight may still turn out cheaper than their reservations, and so leave room.
         """
         switch.check()
+        if (case := _case.get()) and (more := case.expect(most, attempt)) != Cost():
+            self.expected += more
+            await self._room_beside_others(switch)
         while self._exceeded(self.spent + self.reserved + most) and not self._exceeded(self.spent + most):
             await self._settled.wait()
         switch.check()
         self._require(self.spent + self.reserved, most, switch, caller)
         self.reserved += most
-        if attempt == 0 and (case := _case.get()):
-            self.expected -= case.made()
+        if case:
+            self.expected -= case.reserve(most)
+
+    async def _room_beside_others(self, switch: Switch) -> None:
+        """Wait while a call that was not expected would take what another case needs that can go on."""
+        self._held_up += 1
+        try:
+            while self._exceeded(self.spent + self.reserved + self.expected):
+                # Nothing is in flight, and every case waits here: this one takes what there is.
+                if not self.reserved.calls and self._held_up >= self._begun:
+                    break
+                await self._settled.wait()
+                switch.check()
+        finally:
+            self._held_up -= 1
 
     @asynccontextmanager
     async def case(self, calls: Sequence[tuple[Caller | None, Cost]] | None, switch: Switch) -> AsyncGenerator[None]:
-        """Inside, a case makes its calls; it is begun as soon as they fit.
+        """Inside, a case makes its calls; it is begun as soon as what it needs fits.
 
         The first case of a command is begun even if not all of them fit, so that a command always gets further; but
         not if one of them alone can never fit. Where it cannot be begun, it pulls the switch and raises `LimitReached`.
 
-        `calls` are who makes each call and the most that it can cost; None where that is not known, which counts as
-        many calls as the case that took the most so far.
+        `calls` are who makes each call and the most that it can cost; None where that is not known: it needs as much as
+        any such case so far, of which the first is done alone.
         """
         if self.limits == Limits():
             yield
             return
-        expected = [(None, Cost(calls=1))] * self._most_of_a_case if calls is None else calls
-        for caller, most in expected:
-            self._require(Cost(), most, switch, caller)
-        need = sum((most for _, most in expected), Cost())
-        while self._begun and self._exceeded(self.spent + self.reserved + self.expected + need):
+        while True:
+            need = self._most_of_a_case if calls is None else sum((most for _, most in calls), Cost())
+            full = self._exceeded(self.spent + self.reserved + self.expected + need)
+            if not self._begun or not (full or (calls is None and need == Cost())):
+                break
             switch.check()
             await self._settled.wait()
+        for caller, most in calls or ():
+            self._require(Cost(), most, switch, caller)
         if self.spent.calls:
             self._require(self.spent, need, switch, None)
-        case = _Case([most for _, most in expected])
+        case = _Case(need, None if calls is None else [most for _, most in calls])
         self._begun, self.expected = self._begun + 1, self.expected + need
         token = _case.set(case)
         try:
             yield
         finally:
             _case.reset(token)
-            self._begun, self.expected = self._begun - 1, self.expected - sum(case.left, Cost())
-            self._most_of_a_case = max(self._most_of_a_case, case.count)
+            self._begun, self.expected = self._begun - 1, self.expected - case.left
+            if calls is None:
+                self._most_of_a_case = self._most_of_a_case.at_least(case.most)
             self._settled.ring()
 
     def settle(self, most: Cost, actual: Cost) -> None:
         """Replace a reservation by what the call has cost."""
         self.reserved -= most
         self.spent += actual
+        if case := _case.get():
+            self.expected += case.settle(most, actual)
         self._settled.ring()
 
     def _require(self, before: Cost, most: Cost, switch: Switch, caller: Caller | None) -> None:
@@ -174,15 +200,41 @@ class Budget:
 
 
 class _Case:
-    """The calls that a case which was begun is still expected to make."""
+    """What a case which was begun has used and still needs: for certain calls, or for as many as others made.
 
-    def __init__(self, left: list[Cost]):
-        self.left, self.count = left, 0
+    Attributes:
+        left: What it still needs, beside its calls in flight.
+        most: The most that it has used at once: spent, and in flight.
+    """
 
-    def made(self) -> Cost:
-        """One more call was made; what was expected of it."""
-        self.count += 1
-        return self.left.pop(0) if self.left else Cost()
+    def __init__(self, need: Cost, calls: list[Cost] | None):
+        self.left, self._calls = need, calls
+        self.most = self._used = Cost()
+
+    def expect(self, most: Cost, attempt: int) -> Cost:
+        """A call is to be made that may cost this; how much more the case needs than was expected."""
+        before = self.left
+        if self._calls is None:
+            self.left = before.at_least(most)
+        elif attempt or not self._calls:
+            self._calls.insert(0, most)
+            self.left += most
+        return self.left - before
+
+    def reserve(self, most: Cost) -> Cost:
+        """A call is in flight; how much less the case needs."""
+        self._used += most
+        self.most = self.most.at_least(self._used)
+        less = most if self._calls is None else self._calls.pop(0) if self._calls else Cost()
+        self.left -= less
+        return less
+
+    def settle(self, most: Cost, actual: Cost) -> Cost:
+        """A call has ended; how much more the case needs: its reservation was part of that of its calls together."""
+        self._used += actual - most
+        more = most - actual if self._calls is None else Cost()
+        self.left += more
+        return more
 
 
 _case: ContextVar[_Case | None] = ContextVar("dspy_proact_case", default=None)

@@ -166,6 +166,7 @@ class RunFolder:
 
         Raises a `RunError` where a line was changed, or is of another run.
         """
+        self._require_calls()
         return read_calls(self._calls, self.manifest().identity.digest())
 
     def requests(self, calls: Iterable[LoggedCall]) -> dict[str, Mapping[str, Any]]:
@@ -191,7 +192,14 @@ class RunFolder:
 
     def call_usage(self) -> Iterator[CallUsage]:
         """What every call used, as `calls` gives them, without reading the replies."""
+        self._require_calls()
         return read_log(self._calls, CallUsage)
+
+    def _require_calls(self) -> None:
+        """Raise a `RunError` where the log of calls is missing, and the run has made some."""
+        if not self._calls.exists() and self.exists and self.manifest().keeps_calls and next(self.events(), None):
+            mend = "restore it; with an empty file in its place the calls so far count as none"
+            raise RunError(f"{self._calls}: is missing; {mend}")
 
 
 class RunWriter(RunFolder):
@@ -204,6 +212,9 @@ class RunWriter(RunFolder):
             self._claim.write(_widened(before, manifest, self.path) if before else manifest)
             self._case_log = stack.enter_context(Log(self._cases, CaseRecord))
             self._event_log = stack.enter_context(Log(self._events, StageEvent))
+            if next(self.events(), None) is None:
+                with Log(self._calls, LoggedCall):
+                    pass  # from now on it is there, or was taken away
             self._held = stack.pop_all()
         self._new, self._empty = before is None, False
 
@@ -218,7 +229,8 @@ class RunWriter(RunFolder):
     def leave_nothing_unanswered(self) -> None:
         """On closing, remove what this writer made if the folder was new and holds no reply, no answer and no grade."""
         results = (event.answer is not None or event.grade for event in self.events())
-        self._empty = self._new and not any(results) and not any(call.response for call in self.calls())
+        replies = (attempt.error is None for call in self.call_usage() for attempt in call.attempts)
+        self._empty = self._new and not any(results) and not any(replies)
 
     def add_cases(self, cases: Iterable[Case]) -> None:
         """Keep the cases that are not there yet; raises `RunError` when they cannot be."""
@@ -240,6 +252,7 @@ class RunWriter(RunFolder):
 
     def call_log(self, ledger: Ledger) -> CallLog:
         """The log of calls, to be entered: what was logged in a stage that is still open is replayed."""
+        self._require_calls()
         manifest = self.manifest()
 
         def replays(call: LoggedCall) -> bool:

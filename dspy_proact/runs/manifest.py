@@ -181,6 +181,8 @@ class Manifest(Claimed[Identity]):
     """Whether `cases.jsonl` holds the views, and not their hashes alone."""
     stored: tuple[str, ...] = ()
     """Roles whose requests are in `messages.jsonl`, where the inputs are kept: they cannot be rendered again."""
+    keeps_calls: bool = False
+    """Whether `calls.jsonl` holds its calls; in older runs `events.jsonl` does."""
     epochs: int = Field(ge=1, le=MOST_EPOCHS)
     """The most that were asked for."""
     judge_epochs: int = Field(1, ge=1, le=MOST_EPOCHS)

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field, replace
 from subprocess import Popen
 from typing import Any, Self
 
+from support.forks import Command
+
 
 @dataclass(frozen=True)
 class Received:
@@ -226,18 +228,26 @@ class SimulatedProvider:
         return True
 
 
-def killed(provider: SimulatedProvider, begin: Callable[[], Popen[bytes]], after: int, pause: float) -> bool:
+def killed(
+    provider: SimulatedProvider,
+    begin: Callable[[], Popen[bytes] | Command],
+    after: int,
+    pause: float,
+    *,
+    script: Script | None = None,
+    stalls: bool = True,
+) -> bool:
     """Begin a process and kill it (SIGKILL) seconds after so many more requests have come; False when it ended before.
 
-    That request and later ones get no answer, so that a process that needs more of them cannot end in the pause.
+    With `stalls`, that request and later ones get no answer, so that a process that needs more of them cannot end in
+    the pause. `script` answers the others; None is `healthy`.
     """
-    stop, reached = provider.received.total() + after, threading.Event()
+    stop, reached, script = provider.received.total() + after, threading.Event(), script or healthy
 
     def answer(received: Received) -> Scripted:
-        if received.number + 1 < stop:
-            return healthy(received)
-        reached.set()
-        return Scripted(stall=True)
+        if received.number + 1 >= stop:
+            reached.set()
+        return Scripted(stall=True) if stalls and reached.is_set() else script(received)
 
     provider.script = answer
     process = begin()
@@ -245,7 +255,9 @@ def killed(provider: SimulatedProvider, begin: Callable[[], Popen[bytes]], after
         pass
     time.sleep(pause)
     process.kill()
-    return process.wait() == -signal.SIGKILL
+    ended = process.wait() == -signal.SIGKILL
+    time.sleep(0.05)  # what it had sent is received
+    return ended
 
 
 def slow(script: Script, seconds: float) -> Script:

@@ -17,6 +17,12 @@ def tell(what: str, cases: int, noun: str, began: float) -> None:
     print(f"{what}: {item:,.1f} ms a {noun}, at most {most:,.0f} MiB", flush=True)
 
 
+def on_disk(run: Path) -> str:
+    """The sizes of a run's logs."""
+    logs = sorted(run.glob("*.jsonl"))
+    return ", ".join(f"{path.name} {path.stat().st_size / 1e6:,.1f} MB" for path in logs)
+
+
 class Quarters(Observer):
     """Tells of every quarter of the cases when it is done."""
 
@@ -38,4 +44,5 @@ def planned_and_run(evaluation: Evaluation, out: Path, cases: int, noun: str) ->
     usd = f", at most USD {forecast.usd[1]:,.2f}" if forecast.usd else ""
     tell(f"planned ({forecast.prompt_tokens / cases:,.0f} tokens a {noun}{usd})", cases, noun, began)
     evaluation.run(out, observer=Quarters(cases, noun))
+    print(f"on disk: {on_disk(out)}")
     print(f"{sum(event.grade is not None for event in RunFolder(out).events())} of {cases} graded")

@@ -85,11 +85,11 @@ def test_a_secret_among_the_parameters_is_sent_and_nowhere(provider, tmp_path, r
 
     def script(received):
         seen.append(received.body)
-        return healthy(received)
+        return healthy(received) if received.number else refusal(500, "not with hunter2secret")
 
     provider.script = script
     done = run(command(tmp_path, bases(provider), *inputs, dialogues=1))
-    assert done.returncode == 0
+    assert done.returncode == 3
     assert any(body.get("auth") == [{"token": "hunter2secret"}] for body in seen)
     texts = [path.read_text(encoding="utf-8") for path in (tmp_path / "run").iterdir()]
     assert not [text for text in (done.stdout, done.stderr, *texts) if "hunter2" in text]

@@ -5,12 +5,10 @@ interpreter does or imports, `subprocess` starts one.
 """
 
 import contextlib
-import multiprocessing
 import os
 import resource
 import runpy
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -18,21 +16,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from support.forks import FORKS, PRELOADED
+
 from drivers.script import Ended
 
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
+FORKS.set_forkserver_preload(
     [
-        *(
-            "dspy_proact.benchmarks",
-            "dspy_proact.compile",
-            "dspy_proact.benchmarks.proactbench.people",
-            "dspy_proact.cli.eval",
-            "dspy_proact.label.serving",
-            "uvicorn.protocols.http.h11_impl",
-        ),
-        *(f"dspy_proact.cli.views.{name}" for name in ("compilation", "runs", "trial")),
-        *("litellm", "pandas", "pyarrow.dataset"),  # and not `datasets`, which reads the environment
+        *PRELOADED,
+        *("dspy_proact.compile", "dspy_proact.benchmarks.proactbench.people", "dspy_proact.label.serving"),
+        *(f"dspy_proact.cli.views.{name}" for name in ("compilation", "trial")),
+        *("uvicorn.protocols.http.h11_impl", "pandas", "pyarrow.dataset"),  # not `datasets`: it reads the environment
     ]
 )
 PATIENCE = 100.0
@@ -85,7 +78,7 @@ class Child:
         self._turn, self._over = threading.Lock(), False
         named = {name: value for name, value in {**os.environ, **environment}.items() if value is not None}
         inputs = Path(self._streams.name), folder or Path.cwd(), named
-        self._process = _FORKS.Process(target=_become, args=(*inputs, does, *map(str, arguments)), daemon=True)
+        self._process = FORKS.Process(target=_become, args=(*inputs, does, *map(str, arguments)), daemon=True)
         self._process.start()
 
     def send_signal(self, number: int) -> None:
@@ -124,17 +117,8 @@ class Child:
 class Processes:
     """Stands where a program has `subprocess`: what it starts by an interpreter's command line is a child."""
 
-    DEVNULL = subprocess.DEVNULL
-
-    def Popen(self, command: Sequence[object], **_: object) -> Child:  # noqa: N802 - the name is the library's
-        first, *arguments = map(str, command[1:])
-        return Child(command_line, *arguments[1:]) if first == "-m" else Child(program, first, *arguments)
-
-    def run(self, command: Sequence[object], **_: object) -> Ended:
-        """Start one and await its end, which must be a good one."""
-        done = self.Popen(command).ended()
-        assert done.returncode == 0, done.stderr
-        return done
+    def Popen(self, command: Sequence[object]) -> Child:  # noqa: N802 - the name is the library's
+        return Child(program, *command[1:])
 
 
 def _become(

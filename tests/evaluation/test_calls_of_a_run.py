@@ -4,6 +4,7 @@ import json
 import os
 
 import pytest
+from builders.riddles import outcomes
 from fakes.player import played
 from fakes.server import Answer, error
 
@@ -92,6 +93,33 @@ def test_a_reply_that_is_of_use_to_its_stage_alone_is_kept_until_that_has_ended(
     assert sorted(tmp_path.iterdir()) == [path]
 
 
+def test_replies_for_an_open_stage_are_healed_after_a_kill_and_refused_when_changed(tmp_path):
+    key, path = StageKey(case="a", epoch=1, stage="response"), tmp_path / "calls.jsonl"
+    vectors = LoggedCall(role="embedder", key=key, request="r", response={"vectors": [0.25]}, attempts=())
+
+    def reply(replays=lambda call: call.response is not None) -> LoggedCall | None:
+        with CallLog(path, "mine", replays) as log:
+            return log.reply("r", key)
+
+    with CallLog(path, "mine", lambda call: True) as log:
+        log.add(vectors, briefly=True)
+    (kept,) = (tmp_path / "open").iterdir()
+    line = path.read_bytes()
+    path.write_bytes(b"")  # killed before its line in the log
+    assert reply() is not None
+    assert path.read_bytes() == line
+    good = kept.read_bytes()
+    kept.write_bytes(good.replace(b"0.25", b"0.75"))
+    with pytest.raises(RunError, match=r"open/\w+\.jsonl, line 1: was changed, or is of another run"):
+        reply()
+    kept.write_bytes(good[:-20])  # torn
+    assert reply() is None
+    kept.parent.mkdir()
+    kept.write_bytes(good)
+    assert reply(lambda call: False) is None  # its stage had ended when the process was killed
+    assert not kept.exists()
+
+
 def test_content_that_could_not_be_used_is_kept_whole_and_only_asked_again_when_a_person_says_so(server, tmp_path):
     """A verdict that nobody can read is asked for twice; tried again, it is asked anew and not read from the log."""
     server.script = lambda sent: Answer("no verdict, " * 40) if sent.role == "judge" else played(sent)
@@ -137,6 +165,8 @@ def test_the_usage_of_a_run_that_is_older_than_the_log_is_read_from_its_events(t
     ]
     path.write_text("".join(f"{event.model_dump_json()}\n" for event in events), "utf-8")
     (tmp_path / "run" / "calls.jsonl").unlink()
+    manifest = tmp_path / "run" / "manifest.json"
+    manifest.write_text(manifest.read_text("utf-8").replace('"keeps_calls": true', '"keeps_calls": false'), "utf-8")
     assert summarize(tmp_path / "run").usage == now
     evaluation.run(tmp_path / "run", Scope(limit=3))
     assert summarize(tmp_path / "run").usage["assistant"].calls == 3
@@ -158,6 +188,22 @@ def test_a_model_that_was_used_before_a_fork_answers_in_the_child(tmp_path):
         os._exit(0)
     assert os.waitpid(pid, 0)[1] == 0
     assert (tmp_path / "child").read_text("utf-8") == before
+
+
+def test_calls_without_their_events_are_replayed_and_events_without_their_calls_are_refused(server, tmp_path):
+    server.script, run = played, tmp_path / "run"
+    at(server).run(run, Scope(limit=2))
+    before, usage = outcomes(run), summarize(run).usage
+    (run / "events.jsonl").unlink()
+    at(server).run(run, Scope(limit=2))
+    assert (outcomes(run), summarize(run).usage, len(server.sent)) == (before, usage, 4)
+    (run / "calls.jsonl").unlink()
+    for command in (lambda: summarize(run), lambda: at(server).run(run, Scope(limit=3))):
+        with pytest.raises(RunError, match=r"calls\.jsonl: is missing; restore it"):
+            command()
+    (run / "calls.jsonl").touch()
+    at(server).run(run, Scope(limit=3))
+    assert (len(server.of("assistant")), summarize(run).usage["assistant"].calls) == (3, 1)
 
 
 def test_no_parameter_is_named_that_the_stand_in_does_not_take(tmp_path):

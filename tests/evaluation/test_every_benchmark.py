@@ -8,6 +8,7 @@ import signal
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args
 
 import pytest
 from builders.riddles import outcomes
@@ -23,22 +24,29 @@ from dspy_proact.evaluation.registry import benchmarks
 from dspy_proact.models import Limits
 from dspy_proact.runs import RunFolder, Scope
 
-SCOPE = Scope(limit=6)
+SCOPE, FEW = Scope(limit=6), Scope(limit=2)
 OWN = {name: declared for name, declared in benchmarks().items() if file_of(declared) is None}
 HISTORIES = {name: declared.settings_type.model_fields.get("history") for name, declared in OWN.items()}
 CHAINED = [f"{name} history=2" for name, field in HISTORIES.items() if field and field.annotation is int]
+AGENTS = [
+    f"{name} agent={agent}"
+    for name, declared in OWN.items()
+    if (field := declared.settings_type.model_fields.get("agent"))
+    for agent in get_args(field.annotation)[1:]
+]
 EVERY = pytest.mark.parametrize("name", [*OWN, *CHAINED])
+EVERY_AGENT = pytest.mark.parametrize("name", [*OWN, *CHAINED, *AGENTS])
 
 
 def at(server: Server | SimpleNamespace, name: str, limit: int = 4096, **gate):
-    """An evaluation of a benchmark as it is, or as set: `NAME SETTING=COUNT`."""
+    """An evaluation of a benchmark as it is, or as set: `NAME SETTING=VALUE`."""
     named, _, chosen = name.partition(" ")
-    declared, (setting, _, count) = OWN[named], chosen.partition("=")
+    declared, (setting, _, value) = OWN[named], chosen.partition("=")
     limited = {"name": "openai/any", "params": {"max_tokens": limit}}
     models = [ModelSpec(api_base=base, **limited) for base in (server.assistant, server.judge)]
     if not has_judge(declared):  # it is graded without one
         del models[1]
-    settings = declared.settings_type(**({setting: int(count)} if setting else {}))
+    settings = declared.settings_type(**({setting: int(value) if value.isdigit() else value} if setting else {}))
     gate = Gate(retries=0, concurrency=1, **gate)
     return Evaluation("sample", *models, benchmark=declared, settings=settings, gate=gate)
 
@@ -52,7 +60,7 @@ def in_a_process(assistant: str, judge: str, name: str, path: str) -> None:
 def run_of(name: str, folder) -> dict:
     """What an uninterrupted run comes to, and how many calls it takes."""
     with Server(played) as server:
-        at(server, name).run(folder / name, SCOPE)
+        at(server, name).run(folder / name, FEW if name in AGENTS else SCOPE)
         return {"outcomes": outcomes(folder / name), "calls": len(server.sent)}
 
 
@@ -62,15 +70,15 @@ def undisturbed(tmp_path_factory):
     return lambda name: run_of(name, folder)
 
 
-@EVERY
+@EVERY_AGENT
 def test_a_run_that_stops_at_every_second_call_ends_as_one_that_does_not_and_pays_no_call_twice(
     server, tmp_path, undisturbed, name
 ):
     server.script = played
-    run, stops = tmp_path / "run", 0
+    run, stops, scope = tmp_path / "run", 0, FEW if name in AGENTS else SCOPE
     while True:
         try:
-            at(server, name, limits=Limits(calls=2)).run(run, SCOPE)
+            at(server, name, limits=Limits(calls=2)).run(run, scope)
             break
         except LimitReached:
             stops += 1
@@ -78,7 +86,7 @@ def test_a_run_that_stops_at_every_second_call_ends_as_one_that_does_not_and_pay
     assert outcomes(run) == undisturbed(name)["outcomes"]
     sent = len(server.sent)
     assert sent == undisturbed(name)["calls"]
-    assert at(server, name).run(run, SCOPE).stages == 0
+    assert at(server, name).run(run, scope).stages == 0
     assert len(server.sent) == sent
 
 

@@ -3,6 +3,8 @@
 import asyncio
 import gc
 import socket
+from collections.abc import Sequence
+from types import NoneType
 
 import dspy
 import pytest
@@ -218,6 +220,48 @@ def test_a_call_that_waits_for_room_under_a_limit_is_not_made_once_the_switch_is
         assert budget.reserved == Cost()
 
     asyncio.run(scene())
+
+
+def ended(limits: Limits, *cases: tuple[Sequence[Cost] | None, Sequence[Cost]]) -> tuple[list[object], Cost]:
+    """How cases that begin at once end, each with the calls that are expected of it and those that it makes."""
+
+    async def scene() -> tuple[list[object], Cost]:
+        budget, switch = Budget(limits), Switch()
+
+        async def make(expected: Sequence[Cost] | None, calls: Sequence[Cost]) -> None:
+            async with budget.case(expected and [(None, most) for most in expected], switch):
+                await asyncio.sleep(0)
+                for most in calls:
+                    await budget.reserve(most, switch)
+                    budget.settle(most, most)
+
+        return await asyncio.gather(*(make(*case) for case in cases), return_exceptions=True), budget.spent
+
+    return asyncio.run(scene())
+
+
+ONE = Cost(calls=1)
+
+
+def test_a_call_more_than_expected_takes_nothing_that_a_case_which_was_begun_needs():
+    """Of four calls, two are the other's: the case that needs four makes two."""
+    (halted, finished), spent = ended(Limits(calls=4), ([ONE] * 2, [ONE] * 4), ([ONE] * 2, [ONE] * 2))
+    assert isinstance(halted, LimitReached)
+    assert (finished, spent) == (None, Cost(calls=4))
+
+
+def test_a_case_that_can_never_fit_lets_those_that_were_begun_end():
+    small, large = Cost(calls=1, tokens=5), Cost(calls=1, tokens=11)
+    (finished, halted), spent = ended(Limits(tokens=10), ([small] * 2, [small] * 2), ([large], [large]))
+    assert isinstance(halted, LimitReached)
+    assert (finished, spent) == (None, Cost(calls=2, tokens=10))
+
+
+def test_a_case_whose_calls_are_not_known_is_begun_while_as_many_fit_as_the_most_that_one_has_made():
+    """The first is done alone and makes three calls; of eight, a second fits beside it, and no third."""
+    outcomes, spent = ended(Limits(calls=8), *[(None, [ONE] * 3)] * 3)
+    assert [type(outcome) for outcome in outcomes] == [NoneType, NoneType, LimitReached]
+    assert spent == Cost(calls=6)
 
 
 @ROUTES_AND_WAYS

@@ -241,13 +241,18 @@ def texts_below(folder):
 def test_a_run_on_a_folder_keeps_hashes_and_with_keep_inputs_texts_which_no_page_shows(
     server, corpus, tmp_path, proact, refused
 ):
-    server.script = lambda sent: saying(sent, help_=True, query="guess")
+    def thinking(sent):
+        content = saying(sent, help_=True, query="guess").content
+        message = {"role": "assistant", "content": content, "reasoning_content": "They read summary 3."}
+        return Answer(raw=json.dumps({"choices": [{"finish_reason": "stop", "message": message}]}).encode())
+
+    server.script = thinking
     evaluated(server, corpus, tmp_path / "bare")
     held = texts_below(tmp_path / "bare")
     assert not [word for word in ("title 3", "summary 3", "where is it", "Editor") if word in held]
     assert '"sha256"' in held
     kept = evaluated(server, corpus, tmp_path / "kept", keep_inputs=True)
-    assert "title 3" in texts_below(tmp_path / "kept")
+    assert [word for word in ("title 3", "They read") if word not in texts_below(tmp_path / "kept")] == []
     assert kept.outcomes[0].key in proact("show", tmp_path / "bare", "--case", kept.outcomes[0].key)[1]
     assert "title" in proact("show", tmp_path / "kept", "--case", kept.outcomes[0].key)[1]
     for name in ("bare", "kept"):

@@ -6,6 +6,7 @@ from typing import get_args
 
 import dspy
 import pytest
+from builders.riddles import outcomes
 from drivers.terminal import means
 from fakes.server import Answer, vectors
 from probe_desk import inputs_of
@@ -25,12 +26,16 @@ from probe_task import (
     token,
 )
 from rich.console import Console
+from support.player import play
 from support.probe_tasks import Size, write_synthetic
+from support.provider import Faulty, SimulatedProvider, refusal
+from support.provider import Scripted as Reply
 
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
 from dspy_proact.benchmarks.probe.task import Solution, TaskView
-from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.calls import Price
+from dspy_proact.errors import ContentError, LimitReached, UsageError
 from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.models import Gate, Limits, ModelSpec
 from dspy_proact.report import Reading, print_summary, summarize
@@ -211,6 +216,40 @@ def test_what_one_call_takes_is_forecast_and_what_several_take_is_not(tmp_path):
     react = evaluation(settings=ProbeSettings(agent="react"), program=Scripted())
     assert react.forecast(tmp_path / "run").assistant.unknown == 4
     assert evaluation(settings=ProbeSettings(baseline="first")).forecast(tmp_path / "run").calls == 0
+
+
+PRICE = Price(prompt=1e-6, completion=4e-6)
+OFTEN = [(refusal(429, Retry_After="0"), 0.1), (Reply(cut=60), 0.05)]
+
+
+@pytest.mark.parametrize(("unit", "limit"), [("calls", 80), ("tokens", 60_000), ("usd", 0.25)])
+def test_agents_of_several_calls_exceed_no_limit_at_full_width_and_end_what_they_began(tmp_path, unit, limit):
+    write_synthetic(tmp_path, 0, 64, SMALL)
+    script = Faulty(lambda received: Reply(play(received.body)), dict.fromkeys(("assistant", "judge"), OFTEN), seed=3)
+    with SimulatedProvider(script) as provider:
+        bases = map(provider.base, ("assistant", "judge"))
+        models = [ModelSpec(name="hosted_vllm/any", api_base=base, price=PRICE) for base in bases]
+        gate = Gate(retries=2, backoff=0.0, concurrency=64, limits=Limits(**{unit: limit}))
+        settings = ProbeSettings(agent="react", turns=3)
+        with pytest.raises(LimitReached):
+            evaluation(load_tasks(str(tmp_path)), *models, settings=settings, gate=gate).run(tmp_path / "run")
+    # A reply costs 200 x 1e-6 + 50 x 4e-6 = 4e-4 dollars for 250 tokens.
+    spent = {"calls": provider.received.total(), "tokens": provider.tokens, "usd": provider.tokens / 250 * 4e-4}
+    assert 0 < spent[unit] <= limit
+    begun = {call.key.case for call in RunFolder(tmp_path / "run").call_usage() if call.key}
+    assert len(begun) / 2 < summarize(tmp_path / "run").count("scored")
+
+
+def test_vectors_that_were_paid_for_are_kept_by_a_run_that_a_limit_stops_after_them(server, tmp_path):
+    server.script = lambda sent: vectors(sent) if "input" in sent.body else played(sent)
+    search = {"embedder": "hosted_vllm/any", "embedder_api_base": server.assistant}
+    at(server, "react", corpus_of(task()), of_search=search).run(tmp_path / "whole")
+    sent, run = len(server.sent), tmp_path / "run"
+    for _ in range(sent - 1):
+        with pytest.raises(LimitReached):
+            at(server, "react", corpus_of(task()), of_search=search, calls=1).run(run)
+    at(server, "react", corpus_of(task()), of_search=search, calls=1).run(run)
+    assert (len(server.sent), outcomes(run)) == (2 * sent, outcomes(tmp_path / "whole"))
 
 
 def test_what_an_embedder_used_is_told_and_its_price_is_no_part_of_the_identity(server, tmp_path, monkeypatch):

@@ -1,0 +1,45 @@
+"""The command line in processes that are forked from one that has imported what it needs: they begin at once."""
+
+import multiprocessing
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+FORKS = multiprocessing.get_context("forkserver")
+PRELOADED = ("dspy_proact.benchmarks", "dspy_proact.cli.eval", "dspy_proact.cli.views.runs", "litellm")
+FORKS.set_forkserver_preload([*PRELOADED])
+
+
+class Command:
+    """A command line that begins at once; its messages are appended to a file.
+
+    A kill ends it as it would end an interpreter of its own.
+    """
+
+    def __init__(self, arguments: Sequence[str], messages: Path):
+        self._process = FORKS.Process(target=_become, args=(messages, *arguments), daemon=True)
+        self._process.start()
+
+    def poll(self) -> int | None:
+        """How it ended; None while it has not."""
+        return self._process.exitcode
+
+    def kill(self) -> None:
+        """End it at once (SIGKILL)."""
+        self._process.kill()
+
+    def wait(self) -> int:
+        """How it ended, once it has: its status, or minus the signal."""
+        self._process.join()
+        assert self._process.exitcode is not None, "it was joined"
+        return self._process.exitcode
+
+
+def _become(messages: Path, *arguments: str) -> None:
+    for number, path in ((1, os.devnull), (2, messages)):
+        with Path(path).open("ab") as file:
+            os.dup2(file.fileno(), number)
+    sys.argv = ["dspy-proact", *arguments]
+    runpy.run_module("dspy_proact", run_name="__main__")
