@@ -45,14 +45,14 @@ def logged(folder: Path) -> int:
     return sum(len(call.attempts) for call in RunFolder(folder).call_usage())
 
 
-def soak(name: str, width: int, kills: int, whole: Path, *, limit: int, moment: random.Random) -> tuple[int, int]:
+def soak(name: str, width: int, kills: int, alone: Path, *, limit: int, moment: random.Random) -> tuple[int, int]:
     """Kill a run so often; how many calls it needs, and how many were lost. An `AssertionError` says what is wrong."""
-    folder, messages, lost = whole.with_name(f"{name} {width}"), whole.with_name("messages"), 0
+    folder, messages, lost = alone.with_name(f"{name} {width}"), alone.with_name("messages"), 0
     with SimulatedProvider(reply) as provider:
-        if not whole.exists():
-            alone = Command(command(name, whole, provider, limit, 32), messages)
-            assert alone.wait() in DONE, messages.read_text("utf-8")
-        needed, again = logged(whole), command(name, folder, provider, limit, width)
+        if not alone.exists():
+            status = Command(command(name, alone, provider, limit, 32), messages).wait()
+            assert status in DONE, messages.read_text("utf-8")
+        needed, again = logged(alone), command(name, folder, provider, limit, width)
         provider.received.clear()
         for left in range(kills, 0, -1):
             after = moment.randint(1, max(1, (needed - logged(folder)) // (left + 1)))
@@ -66,7 +66,7 @@ def soak(name: str, width: int, kills: int, whole: Path, *, limit: int, moment: 
         assert Command(again, messages).wait() in DONE, messages.read_text("utf-8")
         assert logged(folder) == needed, f"{logged(folder)} calls are on disk, and {needed} are needed"
         assert provider.received.total() == needed + lost, "a call was lost without a kill"
-    assert result(folder) == result(whole), "answers, grades or report differ"
+    assert result(folder) == result(alone), "answers, grades or report differ"
     return needed, lost
 
 
@@ -77,8 +77,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="ten kills of three of them")
     options = parser.parse_args()
     names = [options.benchmark] if options.benchmark else [*RUNS]
-    each = -(-options.kills // (len(names) * len(WIDTHS)))
-    plan = QUICK if options.quick else [(name, width, each) for name in names for width in WIDTHS]
+    share = -(-options.kills // (len(names) * len(WIDTHS)))
+    plan = QUICK if options.quick else [(name, width, share) for name in names for width in WIDTHS]
     limit, moment, faults = 10 if options.quick else 40, random.Random(SEED), list[str]()
     print("| run | in flight | calls | kills | lost | at most |\n|" + " --- |" * 6)
     with tempfile.TemporaryDirectory() as name:
