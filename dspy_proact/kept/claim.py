@@ -23,12 +23,13 @@ from pydantic import ValidationError
 
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.kept.log import first_fault, open_to_read, read_contents, require_finite, unwritable, write_file
+from dspy_proact.kept.messages import MESSAGES
 from dspy_proact.types import Frozen
 
 RUN_CLAIM, COMPILE_CLAIM = "manifest.json", "compile.json"
 CALLS = "calls.jsonl"
 """Log of the calls of a run or compile, in its folder."""
-_LOGS = ("cases.jsonl", "events.jsonl", CALLS)
+_LOGS = ("cases.jsonl", "events.jsonl", CALLS, MESSAGES)
 _LOCK = "lock"
 _PROGRAMS = ("judge.json", "assistant.json", "agent.json", "judges.json")
 _PROGRAM_HEAD = re.compile(rb'\s*\{\s*"format"\s*:\s*\d+\s*,\s*"signature"\s*:')

@@ -20,7 +20,7 @@ from dspy_proact.plain_text import encodable
 from dspy_proact.report.numbers import fields_of
 from dspy_proact.report.page.figures import letter
 from dspy_proact.report.page.rendered import rendered
-from dspy_proact.report.page.replies import Raw, raw_replies
+from dspy_proact.report.page.replies import REPLY_ROOM, Raw, raw_replies
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CONTROL, Outcome
@@ -148,7 +148,7 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
     strata = [*first.strata, *([CONTROL] if any(o.stratum == CONTROL for run in runs for o in run.values()) else [])]
     differing = _differing(runs)
     held, rows = Block(), list[list[Any]]()
-    raw = [raw_replies(summary) for summary in summaries]
+    raw = [raw_replies(summary, REPLY_ROOM // len(summaries)) for summary in summaries]
     for key in _keys(runs):
         sides = [run.get(key) for run in runs]
         readings = _readings(sides, summaries)

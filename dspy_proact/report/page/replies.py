@@ -7,7 +7,7 @@ from dspy_proact.calls import LoggedCall, part_text
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import RunFolder
 
-ROOM = 20_000_000
+REPLY_ROOM = 20_000_000
 """Characters of raw replies that a page has room for."""
 _LONGEST = 20_000
 """Characters of one of them."""
@@ -15,7 +15,7 @@ Raw = Sequence[tuple[str, str]]
 """Whose reply and what part of it, and its text, in the order of ending."""
 
 
-def raw_replies(summary: Summary, room: int = ROOM) -> Mapping[tuple[str, int], Raw]:
+def raw_replies(summary: Summary, room: int = REPLY_ROOM) -> Mapping[tuple[str, int], Raw]:
     """The replies of a run by case and epoch; none of a results file, an older run and a private corpus.
 
     A reply that is the response is left out. Raises a `RunError` where the log of calls was changed.
