@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import litellm
 import pytest
+from builders import assistants
 from builders.judges import SMALL, models, on_disk, study
 from fakes.server import Answer, Sent, error
 
@@ -135,15 +136,15 @@ def test_every_request_of_every_verb_is_accepted(proact, server, tmp_path, famil
     proposer = ("--proposer", name, "--proposer-api-base", server.proposer)
     report = ("--report-judge", name, "--report-judge-api-base", server.report)
     few = ("--corpus", "sample", "--limit", 2)
-    ratings = on_disk(tmp_path, study())
+    ratings, corpus = on_disk(tmp_path, study()), assistants.on_disk(tmp_path)
     flows = {
         "eval": ("eval", *few, "--controls", *assistant, *judge, "--out", "run"),
         "rejudge": ("rejudge", "run", *judge, "--votes", 2, "--out", "again"),
-        "try": ("try", "Offer help.", "--corpus", "sample", *assistant, *judge),
+        "try": ("try", "Offer help.", "--corpus", "sample", "--phase", "RECOVERY", *assistant, *judge),
         "agree": ("agree", *ratings, *judge),
         "optimize judge": ("optimize", "judge", *ratings, *judge, *proposer, *SMALL, "--out", "judge"),
         "optimize assistant": (
-            *("optimize", "assistant", "--corpus", "sample", *SMALL, "--optimizer", "miprov2", "--out", "assistant"),
+            *("optimize", "assistant", *corpus, *SMALL, "--optimizer", "miprov2", "--out", "assistant"),
             *(*assistant, *judge, *report, *proposer),
         ),
     }

@@ -97,6 +97,7 @@ def _acts(system: str, user_texts: list[str]) -> bool:
     return int.from_bytes(digest[:4]) / 2**32 < (0.15 if closing else 0.5)
 
 
+@lru_cache(maxsize=1000)
 def _takes_up(text: str) -> bool:
     """Whether the response of a worked example takes up what its user disclosed."""
     try:

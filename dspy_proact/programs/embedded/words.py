@@ -1,7 +1,8 @@
 """How the embedded model reads: sentences, and the words in them that carry meaning."""
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Set
+from functools import lru_cache
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _WORD = re.compile(r"[^\W_]+")
@@ -30,7 +31,8 @@ def content_words(text: str) -> Set[str]:
     return {stem(word, _ENDINGS) for word in words if word[0].isdigit() or (len(word) > 3 and word not in _COMMON)}
 
 
-def stem(word: str, endings: Sequence[str]) -> str:
+@lru_cache(maxsize=100_000)
+def stem(word: str, endings: tuple[str, ...]) -> str:
     """A word without the first of these endings that leaves four letters or more."""
     for ending in endings:
         if word.endswith(ending) and len(word) - len(ending) >= 4:
