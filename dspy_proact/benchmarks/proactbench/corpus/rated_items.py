@@ -23,22 +23,9 @@ from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Re
 from dspy_proact.errors import CorpusError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
+from dspy_proact.files import rows
 from dspy_proact.files.github import RepositoryFolder
 from dspy_proact.files.labels import BLANK, Confidence, Label, LabelFile, Seconds
-from dspy_proact.files.rows import (
-    FileReader,
-    Id,
-    Line,
-    Name,
-    OwnPart,
-    RawPart,
-    Text,
-    csv_rows,
-    elements,
-    lines_in,
-    lines_of,
-    text_of,
-)
 
 
 def _word(value: object, kind: type[Phase] | type[Grade], problem: str) -> Phase | Grade:
@@ -80,35 +67,35 @@ def rated_item(
     )
 
 
-class ItemRubric(OwnPart):
+class ItemRubric(rows.OwnPart):
     """`rubric` of an item in a file of ours."""
 
     phase: PhaseWord
-    pass_criteria: Text
-    partial_criteria: Text
-    fail_criteria: Text
+    pass_criteria: rows.Text
+    partial_criteria: rows.Text
+    fail_criteria: rows.Text
 
 
-class ItemTurn(OwnPart):
+class ItemTurn(rows.OwnPart):
     """One of `conversation`."""
 
-    user: Text
+    user: rows.Text
     assistant: str | None = None
 
 
-class ItemRow(OwnPart):
+class ItemRow(rows.OwnPart):
     """One line of a file of items."""
 
-    item: Id
+    item: rows.Id
     rubric: ItemRubric
     conversation: Annotated[list[ItemTurn], Field(min_length=1)]
     response: str
     turn: int | None = None
     """What the conversation has anyhow; where it is given it must agree."""
     judge: GradeWord = None
-    scenario: Name = ""
-    persona: Name = ""
-    model: Name = ""
+    scenario: rows.Name = ""
+    persona: rows.Name = ""
+    model: rows.Name = ""
 
     def misfits(self) -> Iterator[tuple[str, str]]:
         """Field and problem wherever another than the last turn awaits its response, or the turn is not the last."""
@@ -134,7 +121,7 @@ def items_in(data: bytes, source: str) -> tuple[RatedItem, ...]:
     """The items of a file, in its order; a `CorpusError` where it is at fault, or an item is given twice."""
     items: list[RatedItem] = []
     first_lines: dict[str, int] = {}
-    for line in lines_in(lines_of(data, source), source, "item"):
+    for line in rows.lines_in(rows.lines_of(data, source), source, "item"):
         row = ItemRow.of(line)
         if (first := first_lines.setdefault(row.item.strip(), line.number)) != line.number:
             raise line.error(f"the same item stands on line {first}; keep one of the two", "item")
@@ -156,33 +143,33 @@ PUBLISHED = DATA / "published"
 STUDY = RepositoryFolder("boson-ai/ProactBench", "dataset/human_eval", (ITEMS, f"{RESULTS}/*.jsonl"))
 
 
-class RawMessage(RawPart):
+class RawMessage(rows.RawPart):
     """One of `dialogue_history`."""
 
     role: Literal["user", "assistant"]
     content: str
 
 
-class RawRubric(RawPart):
+class RawRubric(rows.RawPart):
     """`rubric`; its type is stated by the documentation, and the item states it anyhow."""
 
     type: PhaseWord | None = None
-    pass_criteria: Text
-    partial_criteria: Text
-    fail_criteria: Text
+    pass_criteria: rows.Text
+    partial_criteria: rows.Text
+    fail_criteria: rows.Text
 
 
-class RawItem(RawPart):
+class RawItem(rows.RawPart):
     """One of `sample_items.json`."""
 
-    item_id: Id
+    item_id: rows.Id
     trigger_type: PhaseWord
     turn_index: Annotated[int, Field(ge=1)]
-    evaluated_model: Name = ""
+    evaluated_model: rows.Name = ""
     judge_score: GradeWord = None
     dialogue_history: list[RawMessage]
     """The user's message at the trigger is the last, or else stands in `user_message` only."""
-    user_message: Text | None = None
+    user_message: rows.Text | None = None
     model_response: str
     rubric: RawRubric
     # Unread: what no program sees.
@@ -226,11 +213,11 @@ class RawItem(RawPart):
         return history
 
 
-class RawRating(RawPart):
+class RawRating(rows.RawPart):
     """One line of `results/*.jsonl`."""
 
-    annotator: Annotated[Id, Field(validation_alias="annotator_id")]
-    item: Annotated[Id, Field(validation_alias="item_id")]
+    annotator: Annotated[rows.Id, Field(validation_alias="annotator_id")]
+    item: Annotated[rows.Id, Field(validation_alias="item_id")]
     grade: Annotated[GradeWord, Field(validation_alias="score")]
     reason: Annotated[str | None, Field(validation_alias="rationale")] = None
     confidence: Confidence = None
@@ -244,7 +231,7 @@ class RawRating(RawPart):
         if self.grade is None:
             yield "score", "empty: a rating needs a grade, Pass, Partial or Fail"
 
-    def label(self, line: Line) -> Label:
+    def label(self, line: rows.Line) -> Label:
         """The rating on a line."""
         rating = (self.grade or "", self.confidence, self.reason or "", self.seconds)
         return Label(line, self.annotator.strip(), self.item.strip(), "", *rating)
@@ -252,7 +239,7 @@ class RawRating(RawPart):
 
 def read_folder(declared: Benchmark[Any, Any], folder: Path) -> Ratings:
     """The study in a folder in the official layout; a `CorpusError` where it is at fault."""
-    reader = FileReader()
+    reader = rows.FileReader()
     names = [ITEMS, *(f"{RESULTS}/{path.name}" for path in sorted((folder / RESULTS).glob("*.jsonl")))]
     if not (folder / ITEMS).is_file():
         problem = f"there is no {ITEMS} in this folder; give the one that holds {ITEMS} and {RESULTS}"
@@ -277,14 +264,14 @@ def _study_in(
     ignored = Counter[str]()
     items: list[RatedItem] = []
     path = str(folder / ITEMS)
-    for element in elements(text_of(contents[ITEMS], path), path):
+    for element in rows.elements(rows.text_of(contents[ITEMS], path), path):
         raw = RawItem.of(element)
         ignored.update(raw.unknown_fields())
         items.append(raw.rated_item())
     labels: list[Label] = []
     for results in (path for path in contents if path != ITEMS):
         path = str(folder / results)
-        for line in lines_in(lines_of(contents[results], path), path, "rating"):
+        for line in rows.lines_in(rows.lines_of(contents[results], path), path, "rating"):
             rating = RawRating.of(line)
             ignored.update(rating.unknown_fields())
             labels.append(rating.label(line))
@@ -296,7 +283,7 @@ def study_of(
 ) -> Ratings:
     """Items and ratings of them; those of the published study say how it was drawn, and who its judge is."""
     ratings = Ratings.of(name, declared, items, [labels], source=source)
-    if {item.key for item in items} != {row["item_id"] for row in csv_rows(PUBLISHED / "human_items.csv")}:
+    if {item.key for item in items} != {row["item_id"] for row in rows.csv_rows(PUBLISHED / "human_items.csv")}:
         return ratings
     return replace(ratings, about=(BALANCED,), judge="GPT-5.4")
 
