@@ -154,13 +154,9 @@ class Benchmark(Generic[Answer, Detail]):
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """The cases of a corpus, control cases among them.
 
-        Args:
-            corpus: `sample`, the name of the published one, the path of a file, or a corpus that was read.
-            settings: Of this benchmark.
-            revision: Of the published corpus, as a run has recorded it; None for the newest.
-
-        Raises:
-            CorpusError: There is no such corpus, or it is not valid.
+        The corpus is `sample`, the name of the published one, the path of a file, or one that was read; `revision` is
+        that of the published one, as a run has recorded it, None for the newest. Raises a `CorpusError` where there is
+        no such corpus, or it is not valid.
         """
         raise NotImplementedError(f"{self.name}: `read` is not declared")
 
@@ -196,10 +192,7 @@ class Benchmark(Generic[Answer, Detail]):
     # Answers and grades
 
     async def answer(self, case: Case, ask: "Ask") -> Answer:
-        """Have the program under test answer, once or often; `ask.roles` has the model of each further role.
-
-        Raises a `StageError` when there is no answer.
-        """
+        """Have the program under test answer; `ask.roles` has further models. Raises a `StageError` without one."""
         return self.answer_of(await ask(**self.inputs(case.view)))
 
     def inputs(self, view: BaseModel) -> dict[str, Any]:
@@ -217,11 +210,7 @@ class Benchmark(Generic[Answer, Detail]):
             raise ContentError("unreadable", error.errors()[0]["msg"]) from error
 
     async def grade(self, case: Case, answer: Answer, ask: "Ask") -> Scored[Detail]:
-        """Grade an answer by asking a judge, or without one, where `ask` has no program and is read for its settings.
-
-        Raises:
-            StageError: There is no grade.
-        """
+        """Grade an answer by a judge, or without one where `ask` has settings alone; `StageError` without a grade."""
         raise NotImplementedError(f"{self.name}: `grade` is not declared")
 
     def feedback(self, case: Case, answer: Answer, scored: Scored[Detail]) -> str:

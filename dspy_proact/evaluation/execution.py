@@ -149,19 +149,13 @@ class Execution:
         observer: Observer | None = None,
         spent: Cost | None = None,
     ) -> Completed:
-        """Do what has no result yet, and return when all of it has ended.
+        """Do what has no result yet into a folder, `default_folder` where None, and return when all of it has ended.
 
-        Args:
-            out: The folder; `default_folder` when None.
-            scope: How much is asked for.
-            observer: Notified of what happens; where None, a notebook shows a progress bar.
-            spent: What counts against the limits already, such as by another run of the same command.
-
-        Raises:
-            UsageError: There is nothing to do in this scope, or a key is missing.
-            RunError: The folder cannot be used.
-            Halt: The run ended early; what is on disk is kept, and the same call goes on. Where nothing was answered at
-                all, the folder is left as it was found.
+        A notebook shows a progress bar where no `observer` is notified of what happens. What is `spent` counts against
+        the limits already, such as by another run of the same command. Raises a `UsageError` where there is nothing to
+        do in this scope, or a key is missing, a `RunError` where the folder cannot be used, and a `Halt` where the run
+        ended early; what is on disk is kept, and the same call goes on. Where nothing was answered at all, the folder
+        is left as it was found.
         """
         return run_to_end(self.arun(out, scope, observer, spent))
 
@@ -335,10 +329,7 @@ class Execution:
             raise UsageError(f"`scope.reuse={reused.path}`: is the folder of this very run; {mend}")
 
     def reused(self, scope: Scope) -> ReusedRun | None:
-        """The run whose stages are taken over, with what of it is not, and why; None where none is named.
-
-        Raises a `RunError` where there is no such run.
-        """
+        """The run whose stages are taken over, with what is not and why; None without one. Raises a `RunError`."""
         return RunFolder(scope.reuse).reused_by(self.manifest.identity) if scope.reuse else None
 
     def _source(self, scope: Scope) -> ReuseSource | None:

@@ -35,8 +35,7 @@ class RoleCalls:
     def of(cls, model: Model, stages: Iterable[Sequence[ExpectedCall] | None], role: str | None = None) -> "RoleCalls":
         """Count and price the calls of stages to a further role, or to their own model where that is None.
 
-        None stands for a stage whose calls are not known. Stages are read one by one and none is kept: those of a large
-        corpus exceed the memory.
+        None stands for a stage whose calls are not known. No stage is kept: those of a large corpus exceed the memory.
         """
         most = model.decoding.get("max_tokens")
         calls = unknown = prompt = low = high = images = uncounted = 0

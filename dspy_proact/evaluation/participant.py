@@ -89,10 +89,7 @@ class Participant:
 def role_of(declared: Benchmark[Any, Any], name: str, argument: str | None = None) -> Role:
     """A role of a benchmark, `assistant`, `judge` or one of its `roles`, with its stand-in, if any.
 
-    Args:
-        declared: The benchmark.
-        name: Of the role.
-        argument: Which names its model; the usual one where None.
+    The `argument` names its model; the usual one where None.
     """
     stand_in = declared.stand_in(name)
 
@@ -191,11 +188,7 @@ _LONGEST_PROGRAM, _LONGEST_NAME = 20, 100
 def run_name(benchmark: str, model: str, judges: Iterable[str], program: str = "") -> str:
     """`<benchmark>--<model>--<judges>`, the beginning of the name of a run's folder.
 
-    Args:
-        benchmark: Its name.
-        model: That answers.
-        judges: Joined by a plus; none where the benchmark grades by itself.
-        program: Through which the model answers; empty for the plain one.
+    Judges are joined by a plus, none where the benchmark grades by itself; an empty `program` is the plain one.
     """
     answering = folder_name(model)
     if program:

@@ -23,12 +23,7 @@ Body = Callable[[], Coroutine[Any, Any, Any]]
 
 
 class Replay(StageCalls):
-    """A stage that is answered from its logged calls.
-
-    Attributes:
-        requests: What it asks, by the hashes of its requests, up to the first to which no reply is logged.
-        roles: Who is asked each of them.
-    """
+    """A stage answered from its logged calls; `requests` end with the first without a logged reply, of `roles`."""
 
     def __init__(self, key: StageKey, begun: int = 1, calls: Iterable[LoggedCall] = ()):
         super().__init__(None, key, begun)
@@ -66,14 +61,7 @@ class Prompt:
 def prompts_of(
     declared: Benchmark[Any, Any], case: Case, answering: Sequence[Speaker], judging: Sequence[Speaker]
 ) -> list[Prompt]:
-    """The first request of each answer to a case and of each grade, as it would be sent.
-
-    Args:
-        declared: The benchmark.
-        case: Of it.
-        answering: Each model that answers, with how it is asked.
-        judging: Likewise, those that grade.
-    """
+    """The first request of each answer to a case and of each grade, as models that answer and judge would get it."""
     names = {model.name: None for model, _ in answering}
     text = f"[the response of {' or '.join(names) or 'the model'} stands here]"
     answer = _placeholder(declared.answer_type, text)

@@ -48,18 +48,11 @@ class StageTranscript:
 def transcript(
     folder: RunFolder, case: str, epoch: int = 1, benchmark: Benchmark[Any, Any] | str | None = None, **programs: Any
 ) -> list[StageTranscript]:
-    """The stages of a case in an epoch, in the order of their first call.
+    """The stages of a case in an epoch, counted from 1, in the order of their first call.
 
-    Args:
-        folder: Of the run.
-        case: Its key.
-        epoch: Counted from 1.
-        benchmark: Where it is of a person's own file, and its requests were not kept.
-        programs: `program` and `judge_program` of the run, likewise: modules or files.
-
-    Raises:
-        UsageError: No call on such a case is logged.
-        RunError: The run is damaged.
+    The `benchmark` is named where it is of a person's own file and its requests were not kept, and so are `programs`,
+    the run's `program` and `judge_program`, modules or files. Raises a `UsageError` where no call on such a case is
+    logged, and a `RunError` where the run is damaged.
     """
     manifest, stages = folder.manifest(), dict[StageKey, list[LoggedCall]]()
     for call in folder.calls():

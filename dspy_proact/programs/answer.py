@@ -39,10 +39,7 @@ def ours() -> Generator[list[Call]]:
 
 
 def mark_cut(prediction: dspy.Prediction, calls: list[Call]) -> Answer:
-    """An answer, marked as `truncated` where its last call was cut at the token limit.
-
-    Raises `ContentError` where a content filter cut it.
-    """
+    """An answer, marked as `truncated` if its last call was cut at the token limit; `ContentError` if by a filter."""
     reason = calls[-1].finish_reason if calls else None
     if reason == "content_filter":
         raise ContentError("filtered", "the provider's content filter cut the answer")

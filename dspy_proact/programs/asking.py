@@ -1,8 +1,4 @@
-"""How a program asks a model: one body, asked synchronously and asynchronously.
-
-A body is a coroutine that takes a way to ask: `forward` runs it with `ask_now` and `run_now`, `aforward` awaits it with
-`ask`.
-"""
+"""How a program asks a model: one body, which `forward` runs with `ask_now`, and `aforward` awaits with `ask`."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar, cast
