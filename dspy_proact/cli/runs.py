@@ -162,8 +162,6 @@ _COUNT = click.IntRange(1, 10**9)
 
 @dataclass(frozen=True)
 class _Choice:
-    """Which cases a person looks at."""
-
     trigger: str | None
     grade: tuple[str, ...]
     strata: tuple[str, ...]

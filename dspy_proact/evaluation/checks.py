@@ -108,7 +108,6 @@ def require_grade(declared: Declared, case: Case, scored: Any) -> None:
 
 
 def _classes(declared: Declared) -> list[type]:
-    """The person's own classes, the nearest first."""
     kinds = type(declared).__mro__
     return [kind for kind in kinds[: kinds.index(Benchmark)] if not kind.__module__.startswith(f"{_PACKAGE}.")]
 

@@ -128,7 +128,6 @@ def _registered() -> dict[str, Declared | str]:
 
 @cache
 def _of_file(path: Path, name: str | None) -> Declared:
-    """The benchmark that a person's file declares; raises `UsageError` as `benchmark_named` does."""
     return _only(load_file(path), str(path), name)
 
 

@@ -254,7 +254,6 @@ class _Pages:
         raise HTTPException(403, "Open the link that you were given.")
 
     async def _writing(self, request: Request) -> tuple[int, dict[str, str]]:
-        """The number of the rater who writes, and what."""
         return self._rater(request).number, await fields_of(request, self._token(request, "rater"))
 
     def _owners_token(self, request: Request) -> str:

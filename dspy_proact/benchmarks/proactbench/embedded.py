@@ -125,8 +125,6 @@ def _clip(text: str) -> str:
 
 @dataclass(frozen=True)
 class _Shown:
-    """What a request shows; empty where it does not."""
-
     user_texts: tuple[str, ...]
     """The user's messages."""
     passing: str

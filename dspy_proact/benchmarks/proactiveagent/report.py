@@ -103,7 +103,6 @@ def ranks_of_runs(runs: Sequence[MeasuredRun]) -> list[Ranked]:
 
 
 def _leaderboard(runs: Sequence[MeasuredRun]) -> Addition:
-    """Ranks of runs among themselves, where they were measured alike."""
     ranked = ranks_of_runs(runs)
     alike = [
         [{"path": run.path, "rank": rank, "rank_range": list(span)} for run, rank, span in rows] for rows in ranked
@@ -127,14 +126,12 @@ def _sections(view: View) -> Iterator[PageSection]:
 
 
 def _answer(kept: str) -> str:
-    """The proposals, a paragraph each, and what would be said to the user."""
     answer = json.loads(kept)
     proposals = answer["proposals"] or ["(silence)"]
     return "\n\n".join(filter(None, [*proposals, answer["message"] and f"To the user: {answer['message']}"]))
 
 
 def _grounds(verdict: VerdictRecord) -> Grounds:
-    """What the judge said of each proposal, and how sure it is."""
     verdicts = AssistanceGrade.model_validate(verdict.detail).verdicts
     sure = ", ".join(f"{verdict.confidence:.2f}" for verdict in verdicts)
     reasons = "\n\n".join(verdict.reason for verdict in verdicts)

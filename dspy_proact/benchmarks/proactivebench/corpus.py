@@ -124,7 +124,6 @@ def _rows(file: Path, ignored: Counter[str]) -> Iterator[tuple[Line, RawEntry]]:
 
 
 def _paths(world: World, entry: Entry) -> Iterator[str]:
-    """Paths of all images that an entry may show, some of them more than once."""
     made, clear = Environment(world, entry), Environment(world, entry, reference=True)
     yield clear.path(clear.start)
     for action in world.actions:  # one of them for ever leads wherever several do

@@ -63,7 +63,6 @@ def _sections(view: View) -> Iterator[PageSection]:
 
 
 def _answer(kept: str) -> str:
-    """Step by step what was shown and said, and how it was understood."""
     acts = {"ask": " (asks)", "abstain": " (abstains)", "guess": " (guesses)", "none": " (nothing on offer)"}
     steps = enumerate(Trajectory.model_validate_json(kept).steps, start=1)
     return "\n\n".join(
@@ -72,7 +71,6 @@ def _answer(kept: str) -> str:
 
 
 def _grounds(verdict: VerdictRecord) -> Grounds:
-    """How the trajectory ended, and which right answers an open one gives."""
     grade = TrajectoryGrade.model_validate(verdict.detail)
     answers = tuple((answer, "given" if hit else "not given") for answer, hit in grade.given.items())
     return Grounds(f"It ended {grade.ended}.", points=answers)

@@ -211,7 +211,6 @@ def published_failures() -> Mapping[str, Mapping[str, float]]:
 
 
 def _leaderboard(runs: Sequence[MeasuredRun]) -> Addition:
-    """The published failure modes, and those of runs, by path, with the share of each mode."""
     published = [{"model": model, **shares} for model, shares in published_failures().items()]
     of_runs = {run.path: failures(run) for run in runs}
     return Addition({"published_failures": published, "failures": of_runs}, _failure_modes(runs, of_runs.values()))
@@ -254,7 +253,6 @@ def _sections(view: View) -> Iterator[PageSection]:
 
 
 def _answer(kept: str) -> str:
-    """What an agent describes, does and names, a paragraph each."""
     solution = json.loads(kept)
     done = "\n".join(filter(None, [solution["action"] or "(no action)", text_of(solution["parameters"])]))
     evidence = f"evidence: {text_of(solution['evidence']) or '(none)'}"
@@ -262,7 +260,6 @@ def _answer(kept: str) -> str:
 
 
 def _grounds(verdict: VerdictRecord) -> Grounds:
-    """What the judges said of an answer, and everything that was counted."""
     grade = ProbeGrade.model_validate(verdict.detail)
     reasons = [part.reasoning for part in (grade.identified, grade.resolved) if part]
     detail = grade.model_dump(mode="json", exclude={name: {"reasoning"} for name in ("identified", "resolved")})

@@ -351,7 +351,6 @@ def lines_of(states: States, demos: bool = True) -> list[str]:
 
 
 def _document(states: States) -> dict[str, Any]:
-    """Instruction and demos as JSON, by predictor if there are several."""
     documents = {
         name: {"instruction": _instruction(state), "demos": list(state.demos)} for name, state in states.items()
     }

@@ -286,7 +286,6 @@ def read_results(path: str | Path) -> Results:
 
 
 def _rows(lines: Iterable[str], source: str) -> Iterator[ResultRow]:
-    """The rows of the lines: one for each dialogue, all of one model."""
     first_lines: dict[str, int] = {}
     model: str | None = None
     for line in lines_in(lines, source):
