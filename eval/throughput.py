@@ -66,7 +66,7 @@ def main() -> None:
     sizes = list[str]()
     with serving() as port:
         for width, triggers, (low, high) in QUICK if options.quick else CASES:
-            base, shares = f"http://127.0.0.1:{port}/{low}/{high}", list[tuple[float, float]]()
+            base, shares, size = f"http://127.0.0.1:{port}/{low}/{high}", list[tuple[float, float]](), ""
             for _ in range(1 if options.quick else options.rounds):
                 with tempfile.TemporaryDirectory() as name:
                     corpus = corpus_of(triggers, Path(name))
