@@ -40,7 +40,7 @@ def command(name: str, folder: Path, provider: SimulatedProvider, limit: int, wi
     options = ["--benchmark", declared, *RUNS[name], "--limit", str(limit), "--concurrency", str(width)]
     options += ["--model", "hosted_vllm/any", "--model-api-base", provider.base("assistant")]
     if benchmark not in _UNJUDGED:
-        options += ["--judge", "openai/any", "--judge-api-base", provider.base("judge")]
+        options += ["--judge", "openai/gpt-4o", "--judge-api-base", provider.base("judge")]
     options += ["--corpus", str(folder.with_name("tasks")) if benchmark == "probe" else "sample"]
     for role in ("user", "desk") if name == "errands" else ():
         options += ["--role", f"{role}=hosted_vllm/any", "--role-api-base", f"{role}={provider.base(role)}"]

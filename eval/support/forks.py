@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 FORKS = multiprocessing.get_context("forkserver")
-PRELOADED = ("dspy_proact.benchmarks", "dspy_proact.cli.eval", "dspy_proact.cli.views.runs", "litellm")
+_DECLARATIONS = (Path(__file__).parents[2] / "dspy_proact" / "benchmarks").glob("*/benchmark.py")
+PRELOADED = (
+    "dspy_proact.models.dspy_internals",  # before litellm, which else asks the network for prices
+    *("litellm", "dspy_proact.benchmarks", "dspy_proact.evaluation.evaluation", "dspy_proact.report"),
+    *(f"dspy_proact.cli.{name}" for name in ("eval", "options.settings", "views.runs")),
+    *(f"dspy_proact.benchmarks.{path.parent.name}.benchmark" for path in _DECLARATIONS),
+)
 FORKS.set_forkserver_preload([*PRELOADED])
 
 
