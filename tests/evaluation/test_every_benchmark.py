@@ -3,6 +3,7 @@
 The server answers whatever is asked for, by the request alone.
 """
 
+import json
 import queue
 import signal
 from functools import cache
@@ -61,7 +62,8 @@ def run_of(name: str, folder) -> dict:
     """What an uninterrupted run comes to, and how many calls it takes."""
     with Server(played) as server:
         at(server, name).run(folder / name, FEW if name in AGENTS else SCOPE)
-        return {"outcomes": outcomes(folder / name), "calls": len(server.sent)}
+        log = (folder / name / "calls.jsonl").read_text("utf-8")
+        return {"outcomes": outcomes(folder / name), "calls": len(server.sent), "sent": server.sent, "log": log}
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +90,17 @@ def test_a_run_that_stops_at_every_second_call_ends_as_one_that_does_not_and_pay
     assert sent == undisturbed(name)["calls"]
     assert at(server, name).run(run, scope).stages == 0
     assert len(server.sent) == sent
+
+
+@EVERY_AGENT
+def test_the_log_of_calls_holds_nothing_of_a_request(undisturbed, name):
+    """No ninety characters of it with more than eight words; the model here quotes five."""
+    held = undisturbed(name)
+    texts = {str(message["content"]) for sent in held["sent"] for message in sent.messages}
+    pieces = [text[start : start + 90] for text in texts for start in range(0, len(text) - 90, 300)]
+    pieces = [piece for piece in pieces if len(piece.split()) > 8]
+    assert pieces
+    assert not [piece for piece in pieces if json.dumps(piece, ensure_ascii=False)[1:-1] in held["log"]]
 
 
 @EVERY
