@@ -92,7 +92,7 @@ def test_a_run_that_stops_at_every_second_call_ends_as_one_that_does_not_and_pay
     assert len(server.sent) == sent
 
 
-@EVERY_AGENT
+@EVERY
 def test_the_log_of_calls_holds_nothing_of_a_request(undisturbed, name):
     """No ninety characters of it with more than eight words; the model here quotes five."""
     held = undisturbed(name)
