@@ -126,11 +126,7 @@ def test_a_file_gives_every_kind_of_option_and_what_is_typed_comes_first(proact,
     path.with_name("prompt.txt").write_text("Look ahead.", encoding="utf-8")
     assert proact("eval", "--config", path, "--limit", 1, "--out", "run")[0] == 0
     (request,) = server.of("assistant")
-    assert (request.body["seed"], "top_p" in request.body, request.messages[0]["content"]) == (
-        7,
-        False,
-        "Look ahead.",
-    )
+    assert (request.body["seed"], "top_p" in request.body, request.messages[0]["content"]) == (7, False, "Look ahead.")
     assert {sent.body["model"] for sent in server.of("judge")} == {"j", "k"}
 
 

@@ -275,10 +275,7 @@ def test_json_of_one_has_all_there_is_to_read(show, run, other):
     assert [
         (verdict["judge"], verdict["grade"], verdict["verified"], verdict["reasons"])
         for verdict in document["verdicts"]
-    ] == [
-        ("openai/j", "PARTIAL", False, "Zeal."),
-        ("openai/k", "FAIL", True, "because"),
-    ]
+    ] == [("openai/j", "PARTIAL", False, "Zeal."), ("openai/k", "FAIL", True, "because")]
     assert document["verdicts"][0]["quotes"][0]["start"] is None
     assert document["beside"] is None
 

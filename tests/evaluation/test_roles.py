@@ -202,10 +202,7 @@ def test_a_model_that_a_program_makes_while_it_runs_is_refused_before_it_is_call
                 return await self.solve.acall(text=text)
 
     evaluation = Evaluation(
-        "riddles",
-        ModelSpec(name="hosted_vllm/any", api_base=server.assistant),
-        benchmark=Contest(),
-        program=Smuggler(),
+        "riddles", ModelSpec(name="hosted_vllm/any", api_base=server.assistant), benchmark=Contest(), program=Smuggler()
     )
     with pytest.raises(SetupFault, match="the program calls a model of its own, openai/foreign"):
         evaluation.run(tmp_path / "run")

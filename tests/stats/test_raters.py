@@ -7,15 +7,7 @@ import pytest
 from builders.studies import numbers
 from support.panels import PanelDesign, simulate_panel
 
-from dspy_proact.stats import (
-    Estimate,
-    Judged,
-    Panel,
-    cluster_mean,
-    cross_tables,
-    kappa_estimate,
-    paired_difference,
-)
+from dspy_proact.stats import Estimate, Judged, Panel, cluster_mean, cross_tables, kappa_estimate, paired_difference
 from dspy_proact.stats.agreement import acs, kappas
 from dspy_proact.stats.cluster import degrees_of_freedom
 from dspy_proact.stats.estimate import Spread, t_quantile
