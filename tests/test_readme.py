@@ -12,13 +12,12 @@ import pytest
 from builders.judges import artefact
 from drivers.script import ROOT, ended
 
+from dspy_proact import RunFolder, leaderboard
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl, sample_path
 from dspy_proact.evaluation.published import best_published
 from dspy_proact.evaluation.registry import benchmarks
 from dspy_proact.programs.artefact import write_artefact
-from dspy_proact.report import leaderboard
 from dspy_proact.report.leaderboard import own_name
-from dspy_proact.runs import RunFolder
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FENCE = re.compile(

@@ -9,20 +9,14 @@ from fakes.server import Answer, Sent, Server, is_about_offers, offers, verdict
 
 from builders.dialogues import Row, jsonl, record, row, rubric, trigger_point
 from builders.judges import NUMBER, USAGE, filed, provenance
-from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
+from dspy_proact import Assistant, AssistantTarget, Case, Compile, Corpus, ProactBench, Recipe, Settings
 from dspy_proact.benchmarks.proactbench.embedded import assistant, judge
-from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS
 from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
-from dspy_proact.compile.assistant_target import AssistantTarget
-from dspy_proact.compile.compile import Compile
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import Card, CardRow
 from dspy_proact.programs.artefact import Artefact
 from dspy_proact.programs.embedded import proposer
-from dspy_proact.recipe import Recipe
-from dspy_proact.runs import Case, Settings
 
 KEY, SCENARIO, PERSONA = "narwhal", "IBEX", "okapi"
 """Stand in every key, scenario and persona, and nowhere else."""

@@ -12,22 +12,15 @@ import dspy
 from drivers.client import spec
 from fakes.server import GRADES, Answer, Sent, verdict
 
-from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact import Compile, Estimate, Gate, Judge, JudgeTarget, ProactBench, Recipe, Settings
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import rated_item
-from dspy_proact.benchmarks.proactbench.programs import Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn
-from dspy_proact.compile.compile import Compile
-from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.compile.training import variant
 from dspy_proact.evaluation.people import HumanGrade, parts_of
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
-from dspy_proact.models import Gate
 from dspy_proact.programs import Card, CardRow, CardUsage, DataSource, Provenance
 from dspy_proact.programs.artefact import Artefact, Cuts, signature_of, states_of
 from dspy_proact.programs.embedded.proposer import answer as propose
-from dspy_proact.recipe import Recipe
-from dspy_proact.runs import Settings
-from dspy_proact.stats import Estimate
 from dspy_proact.types import RoleIdentity
 
 PHASES = tuple(Phase)

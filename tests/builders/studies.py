@@ -8,12 +8,10 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from dspy_proact import Estimate, RunFolder, summarize
 from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, Study, StudyItem, StudyRun, Submission, items_of, pairs_of, run_key
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
-from dspy_proact.stats import Estimate
 
 LABELS = ["FAIL", "PARTIAL", "PASS"]
 TIES = ["PARTIAL", "PASS", "FAIL"]

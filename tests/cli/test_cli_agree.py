@@ -9,12 +9,9 @@ from builders.studies import sheet_of, sheet_with
 from drivers.script import ROOT
 from fakes.server import Answer, error, verdict
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
+from dspy_proact import Evaluation, RunFolder, load_corpus, summarize
 from dspy_proact.cli.options.labels import FILES
-from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.kept import log
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,8 @@ from builders.benchmarks import COUNT, Rules, contestant, fields
 from drivers.terminal import next_of
 from fakes.server import Server
 
-from dspy_proact import cli
+from dspy_proact import RunFolder, cli, leaderboard
 from dspy_proact.evaluation import registry
-from dspy_proact.report import leaderboard
-from dspy_proact.runs import RunFolder
 
 SETTINGS = Rules().model_dump(mode="json")
 

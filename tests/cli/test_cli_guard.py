@@ -21,9 +21,7 @@ from drivers.script import ended
 from drivers.terminal import last
 from support.provider import Scripted, SimulatedProvider, healthy, refusal, slow
 
-from dspy_proact import cli
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
+from dspy_proact import RunFolder, cli, summarize
 
 pytestmark = pytest.mark.usefixtures("proactbench")
 KEY = "sk-planted-0123456789abcdef"

@@ -19,17 +19,14 @@ from builders.runs import run_of, trigger
 from drivers.child import Child, command_line_in
 from drivers.script import ROOT
 
+from dspy_proact import Evaluation, Gate, ModelSpec, Recipe, RunFolder
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 from dspy_proact.cli import proact as command_line
 from dspy_proact.cli.options.models import EMBEDDED
 from dspy_proact.cli.options.verb import Bundle, Verb
-from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.models import EMBEDDED as NAME_OF_THE_STAND_IN
-from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.optimizer_names import OPTIMIZERS
 from dspy_proact.programs.artefact import write_artefact
-from dspy_proact.recipe import Recipe
-from dspy_proact.runs import RunFolder
 
 OF_ONE_BENCHMARK = ("PROBE", "ProactBench", "--phase", "--judge-prompt")
 """Of which help for a first day does not speak."""

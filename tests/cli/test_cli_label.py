@@ -11,13 +11,9 @@ from builders.runs import JUDGE, PHASES, answered, graded, manifest, run_of, tri
 from builders.studies import GRADES, filled, rows_of, sheet_of
 from drivers.terminal import unwrapped
 
-from dspy_proact.benchmarks.proactbench.corpus.results import read_results
-from dspy_proact.benchmarks.proactbench.report.results import summarize_results
+from dspy_proact import Evaluation, RunFolder, read_results, summarize, summarize_results
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.cli.options.labels import FILES
-from dspy_proact.evaluation.evaluation import Evaluation
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
 
 CASES = [
     trigger(f"d{number}", phase, turn=turn, scenario=f"S{number % 10}")

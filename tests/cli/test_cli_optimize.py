@@ -10,9 +10,8 @@ from builders.runs import run_of, trigger
 from drivers.terminal import last
 from fakes.server import Answer, verdict
 
+from dspy_proact import RunFolder, summarize
 from dspy_proact.programs.artefact import write_artefact
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
 
 
 @pytest.fixture

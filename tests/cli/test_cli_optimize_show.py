@@ -8,9 +8,8 @@ from builders import assistants, judges
 from builders.assistants import PUSHY, artefact, on_disk
 from fakes.server import healthy
 
-from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
+from dspy_proact import Assistant, Estimate, Judge
 from dspy_proact.programs.artefact import write_artefact
-from dspy_proact.stats import Estimate
 
 # The prompt, and what a compile changed
 

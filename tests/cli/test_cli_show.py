@@ -11,10 +11,7 @@ from builders.runs import RESPONSE, answered, failed, graded, manifest, trigger,
 from fakes.server import Answer, error
 from rich.console import Console
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
-from dspy_proact.benchmarks.proactbench.types import Grade
-from dspy_proact.evaluation.evaluation import Evaluation
-from dspy_proact.report import Reading, print_reading, summarize
+from dspy_proact import Evaluation, Grade, Reading, load_corpus, print_reading, summarize
 from dspy_proact.runs import CONTROL, RunFolder, Scope
 
 JUDGES = ("openai/j", "openai/k")

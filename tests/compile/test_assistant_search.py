@@ -23,9 +23,8 @@ from builders.assistants import (
 )
 from fakes.server import Answer, Server, is_about_offers, verdict
 
-from dspy_proact.benchmarks.proactbench.programs import Assistant
+from dspy_proact import Assistant, Phase
 from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS, TamedChat
-from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress
 from dspy_proact.compile.proposer import Excerpts
 from dspy_proact.compile.search import search

@@ -14,16 +14,11 @@ from builders.judges import lasting, study, taught
 from drivers.client import spec
 from fakes.server import Answer, Sent, Server, error, shuffled
 
-from dspy_proact.benchmarks.proactbench.types import Phase
+from dspy_proact import Compile, Gate, JudgeTarget, Limits, ModelSpec, Phase, load_assistant, load_ratings
 from dspy_proact.calls import Price
-from dspy_proact.compile.compile import Compile
-from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.errors import Interrupted, LimitReached, ProviderDown, RunError, UsageError
-from dspy_proact.evaluation.compiled import load_assistant
-from dspy_proact.models import Gate, Limits, ModelSpec
 from dspy_proact.optimizer_names import OPTIMIZERS
 from dspy_proact.programs.artefact import read_artefact, write_artefact
-from dspy_proact.report.ratings import load_ratings
 
 
 def bodies(sent: Iterable[Sent]) -> Counter[str]:

@@ -17,15 +17,13 @@ from drivers.client import spec
 from fakes.server import Answer, Sent, Server
 from support.provider import Faulty, Received, Scripted, SimulatedProvider, refusal
 
+from dspy_proact import AssistantTarget, Gate, JudgeTarget, Limits
 from dspy_proact.calls import Price
 from dspy_proact.cli.exit_status import exit_status
-from dspy_proact.compile.assistant_target import AssistantTarget
 from dspy_proact.compile.compile import Compile, Finished
 from dspy_proact.compile.forecast import CompileObserver
-from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.compile.search import journal_at
 from dspy_proact.errors import Halt, Interrupted, LimitReached, StorageFault
-from dspy_proact.models import Gate, Limits
 from dspy_proact.optimizer_names import OPTIMIZERS, Optimizer
 
 WIDTH = 64

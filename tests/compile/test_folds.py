@@ -13,10 +13,8 @@ from builders.judges import TUNING, study
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
-from dspy_proact.benchmarks.proactbench.types import Phase
+from dspy_proact import Corpus, JudgeTarget, Phase
 from dspy_proact.compile.folds import balanced_folds, split
-from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.errors import UsageError
 
 

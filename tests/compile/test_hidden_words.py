@@ -8,11 +8,10 @@ from builders.assistants import DECLARED, few, items_of, secret
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dspy_proact import Grade, Phase, Response, Rubric, Scored, Settings, Verdict
 from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTIONS
 from dspy_proact.benchmarks.proactbench.tuning import without_rubric_words
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response, Rubric, Verdict
 from dspy_proact.evidence import locate_quotes
-from dspy_proact.runs import Scored, Settings
 
 VOCABULARY = files("dspy_proact.benchmarks.proactbench").joinpath("vocabulary.txt").read_text("utf-8")
 PUBLIC = set(re.findall(r"[^\W\d_]+", f"{JUDGE_INSTRUCTIONS}\n{VOCABULARY}".casefold()))

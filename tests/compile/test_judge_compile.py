@@ -8,12 +8,10 @@ from builders import judges
 from builders.judges import QUOTE, at, lasting, models, recipe, study, taught
 from fakes.server import GRADES, Answer, verdict
 
+from dspy_proact import Judge, Limits, Phase
 from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
-from dspy_proact.benchmarks.proactbench.programs import Judge
-from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.compile import judge_target as judging
 from dspy_proact.errors import LimitReached
-from dspy_proact.models import Limits
 from dspy_proact.programs.artefact import Cuts
 
 # Votes

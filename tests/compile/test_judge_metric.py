@@ -8,14 +8,11 @@ from builders.judges import QUOTE, TUNING, consensus, graded, item, study
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact import Benchmark, Grade, Phase, ProactBench, RatedItem, Response
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response
 from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, level_of, plain_cuts, soft
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.people import HumanGrade, Part, People, parts_of
-from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.evaluation.tuning import ScoredPrediction
 from dspy_proact.programs.artefact import Cuts
 

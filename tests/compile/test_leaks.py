@@ -30,10 +30,9 @@ from builders.judges import RATER, proposal, study, taught
 from drivers.compiles import Heard
 from fakes.server import Answer, Sent, is_about_offers, offers, verdict
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
+from dspy_proact import Corpus, Phase
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Reply
 from dspy_proact.benchmarks.proactbench.tuning import HINT
-from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.optimizer_names import OPTIMIZERS
 
 PERSONAS = {"judge": 4, "assistant": 4}

@@ -3,10 +3,9 @@
 import pytest
 from builders import assistants, judges
 
+from dspy_proact import Benchmark, Case, Measure, Scored
 from dspy_proact.compile.measured import Examined, Measured, measured_of
-from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.tuning import CardRows
-from dspy_proact.runs import Case, Measure, Scored
 from dspy_proact.types import Frozen
 
 

@@ -13,10 +13,8 @@ from fakes.server import Answer, Sent, verdict
 from fakes.server import healthy as played
 from pydantic import BaseModel
 
-from dspy_proact.compile.compile import Compile
-from dspy_proact.compile.judge_target import JudgeTarget
+from dspy_proact import Compile, JudgeTarget, Ratings
 from dspy_proact.compile.proposer import CUT, Excerpts
-from dspy_proact.evaluation.ratings import Ratings
 
 BLOCK = [{"type": "image_url", "image_url": {"url": "http://127.0.0.1:1/canary.png"}}]
 MARKER = f"<<CUSTOM-TYPE-START-IDENTIFIER>>{json.dumps(BLOCK)}<<CUSTOM-TYPE-END-IDENTIFIER>>"

@@ -16,8 +16,7 @@ from urllib.parse import urlencode
 import uvicorn
 
 from drivers.child import command_line
-from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.people import Part, People
+from dspy_proact import Benchmark, Part, People
 from dspy_proact.evaluation.reporting import PageSection
 from dspy_proact.label.access import origins
 from dspy_proact.label.app import Collection, application

@@ -8,12 +8,10 @@ from builders.riddles import outcomes
 from fakes.player import played
 from fakes.server import Answer, error
 
-from dspy_proact import Evaluation, Gate, ModelSpec, summarize
+from dspy_proact import Evaluation, Gate, Limits, ModelSpec, RunFolder, Scope, summarize
 from dspy_proact.calls import LoggedCall, StageKey
 from dspy_proact.errors import LimitReached, RunError
 from dspy_proact.kept import CallLog
-from dspy_proact.models import Limits
-from dspy_proact.runs import RunFolder, Scope
 
 pytestmark = pytest.mark.usefixtures("proactbench")
 

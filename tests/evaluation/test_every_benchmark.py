@@ -17,13 +17,11 @@ from drivers.child import Child
 from fakes.player import played
 from fakes.server import Answer, Sent, Server, error, rows_of
 
-from dspy_proact import Evaluation, Gate, ModelSpec, transcript
+from dspy_proact import Evaluation, Gate, Limits, ModelSpec, RunFolder, Scope, transcript
 from dspy_proact.errors import LimitReached
 from dspy_proact.evaluation.benchmark import has_judge
 from dspy_proact.evaluation.checks import file_of
 from dspy_proact.evaluation.registry import benchmarks
-from dspy_proact.models import Limits
-from dspy_proact.runs import RunFolder, Scope
 
 SCOPE, FEW = Scope(limit=6), Scope(limit=2)
 OWN = {name: declared for name, declared in benchmarks().items() if file_of(declared) is None}

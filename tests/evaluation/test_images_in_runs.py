@@ -12,16 +12,13 @@ from drivers.browser import packed_cases
 from fakes.server import Answer, Server
 from PIL import Image
 
-from dspy_proact import Benchmark, Case, CaseSet, Evaluation, Gate, ModelSpec, Scored
+from dspy_proact import Benchmark, CallForecast, Case, CaseSet, Compile, Evaluation, Gate, ModelSpec, Recipe, Scored
 from dspy_proact.compile.assistant_target import AssistantTarget
-from dspy_proact.compile.compile import Compile
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation import registry
-from dspy_proact.evaluation.benchmark import CallForecast
 from dspy_proact.images import Picture, scaled
 from dspy_proact.programs.asking import uploaded
 from dspy_proact.programs.program import Question
-from dspy_proact.recipe import Recipe
 from dspy_proact.runs import ExpectedCall, RunFolder
 from dspy_proact.types import Frozen
 

@@ -1,11 +1,8 @@
 """A declaration can be held in mind: how many members there are on it, and over all of its values together."""
 
-from dspy_proact.evaluation.benchmark import Benchmark, CallForecast, CorpusFacts, ModelDefaults
+from dspy_proact import Benchmark, CallForecast, CorpusFacts, ModelDefaults, People, Published, ResultsFormat
 from dspy_proact.evaluation.controls import Controls
-from dspy_proact.evaluation.people import People
-from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.reporting import Reporting
-from dspy_proact.evaluation.results import ResultsFormat
 from dspy_proact.evaluation.tuning import Tuning
 
 VALUES = (CallForecast, Controls, CorpusFacts, ModelDefaults, People, Published, Reporting, ResultsFormat, Tuning)

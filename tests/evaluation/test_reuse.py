@@ -10,9 +10,8 @@ from builders.benchmarks import ERRAND_CALLS, Errands, errand, errands
 from fakes.player import played
 from fakes.server import Answer, healthy
 
-from dspy_proact import Evaluation, Gate, ModelSpec, Rejudging, Responses, summarize, transcript
+from dspy_proact import Evaluation, Gate, Limits, ModelSpec, Rejudging, Responses, summarize, transcript
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.models import Limits
 from dspy_proact.report import summary_document
 from dspy_proact.report.page.method import method
 from dspy_proact.runs import RunFolder, RunWriter, Scope

@@ -8,12 +8,9 @@ from builders.benchmarks import ERRAND_CALLS, Contest, Errands, contest, contest
 from fakes.player import played
 from fakes.server import Answer, rows_of
 
-from dspy_proact import Assistant, Evaluation, Gate, ModelSpec, Rejudging, transcript
+from dspy_proact import Assistant, Evaluation, Gate, Limits, ModelSpec, Rejudging, Responses, Trial, transcript
 from dspy_proact.errors import LimitReached, RunError
 from dspy_proact.evaluation import registry
-from dspy_proact.evaluation.responses import Responses
-from dspy_proact.evaluation.trial import Trial
-from dspy_proact.models import Limits
 from dspy_proact.runs import RunFolder, Scope
 
 pytestmark = pytest.mark.usefixtures("proactbench")

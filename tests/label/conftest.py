@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
+from dspy_proact import RunFolder, summarize
 
 
 @pytest.fixture(scope="session")

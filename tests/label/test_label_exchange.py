@@ -14,11 +14,9 @@ from builders.runs import PHASES, run_of, trigger
 from builders.studies import sheet_of, sheet_with, study_of, submission
 from drivers.terminal import unwrapped
 
+from dspy_proact import Evaluation, RunFolder, summarize
 from dspy_proact.evaluation import registry
-from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.label.store import Store
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
 
 CASES = [
     trigger(f"d{number}", phase, turn=turn, scenario=f"S{number % 5}")

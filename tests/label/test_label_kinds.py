@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 from drivers.labelling import joined, rating, serving
 
-from dspy_proact.evaluation.evaluation import Evaluation
+from dspy_proact import Evaluation, RunFolder, summarize
 from dspy_proact.evaluation.people import parts_of
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.label.serving import open_study
 from dspy_proact.label.study import PREFERENCE, Design
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
 
 
 def rate_all(served, collection, grade):

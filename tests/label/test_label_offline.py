@@ -13,11 +13,10 @@ from drivers.labelling import collected, item
 from drivers.terminal import unwrapped
 from playwright.sync_api import Error, expect
 
+from dspy_proact import RunFolder, summarize
 from dspy_proact.label.offline import offline_page
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, Study, StudyRun, items_of, pairs_of, run_key
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
 
 TEXT = "Label the boxes \U0001f4e6 today. Then call Ann."
 CASES = [trigger(f"d{number}", scenario=f"S{number}") for number in range(3)]

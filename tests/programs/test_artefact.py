@@ -9,12 +9,11 @@ import pytest
 from builders import assistants
 from builders.judges import artefact, card, compiled_judge, filed, graded, study, worked
 
-from dspy_proact import Evaluation, Responses, RunFolder, Scope, leaderboard, summarize
+from dspy_proact import Evaluation, Responses, RunFolder, Scope, leaderboard, load_assistant, load_judge, summarize
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Judge
 from dspy_proact.calls import Call, Price
 from dspy_proact.compile.training import variant
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.compiled import load_assistant, load_judge
 from dspy_proact.programs import CardUsage
 from dspy_proact.programs.artefact import read_artefact, signature_hash, states_of, write_artefact
 

@@ -8,11 +8,10 @@ import pytest
 from dspy.utils.callback import BaseCallback
 from fakes.server import Answer, error, verdict
 
-from dspy_proact.benchmarks.proactbench.programs import JUDGE, Assistant, Judge, OfferDetector
+from dspy_proact import JUDGE, Assistant, Gate, Judge, ModelSpec, OfferDetector, open_model
 from dspy_proact.benchmarks.proactbench.types import AssistantView, ControlView, JudgeView, Phase, Rubric, Turn
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError, ProviderError, StageError
-from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.programs import Direct
 
 RESPONSE = "Label the boxes, today — “now”.\nThen call Ann."

@@ -10,8 +10,7 @@ from drivers.client import ROUTES
 from dspy.clients.cache import Cache
 from fakes.server import Answer
 
-from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant
-from dspy_proact.errors import ContentError
+from dspy_proact import ASSISTANT, Assistant, ContentError
 from dspy_proact.models import wait_for
 from dspy_proact.programs.streaming import streamed
 

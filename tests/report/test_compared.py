@@ -13,8 +13,7 @@ from drivers.terminal import printed, unwrapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dspy_proact.benchmarks.proactbench.corpus.results import read_results
-from dspy_proact.benchmarks.proactbench.report.results import summarize_results
+from dspy_proact import read_results, summarize_results
 from dspy_proact.report import Comparison, Summary, compare, comparison_document, summarize
 from dspy_proact.runs import Case, Outcome
 

@@ -10,12 +10,9 @@ from builders.results import TEXTS
 from builders.runs import answered, failed, graded, manifest, trigger, written
 from hypothesis import given, settings
 
-from dspy_proact.benchmarks.proactbench.corpus.results import read_results
-from dspy_proact.benchmarks.proactbench.report.results import export_results
+from dspy_proact import RunFolder, Summary, export_csv, export_parquet, export_results, read_results, summarize
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.report import Summary, export_csv, export_parquet, summarize
 from dspy_proact.report.export import columns, rows
-from dspy_proact.runs import RunFolder
 
 TYPES = {"turn": "int64", "epoch": "int64", "judge_epoch": "int64", "score": "double", "truncated": "bool"}
 TYPES |= {"verified": "bool"}

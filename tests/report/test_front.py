@@ -14,16 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from dspy_proact import Estimate, RunFolder, load_ratings, print_study
 from dspy_proact.errors import UsageError
 from dspy_proact.report import Comparison, Summary, compare, print_comparison, print_summary, summarize
 from dspy_proact.report.export import columns, rows
 from dspy_proact.report.page import ScatterPoint, scatter_svg
-from dspy_proact.report.ratings import load_ratings
 from dspy_proact.report.study import RatingStudy, study
-from dspy_proact.report.study_text import print_study
-from dspy_proact.runs import RunFolder
 from dspy_proact.stand_in import DEMONSTRATION
-from dspy_proact.stats import Estimate
 
 TRIGGERS = [trigger("d1"), trigger("d2", scenario="TRAVEL_08"), trigger("d3", scenario="TRAVEL_09")]
 

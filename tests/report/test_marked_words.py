@@ -8,9 +8,8 @@ from builders.runs import JUDGE, answered, graded, manifest, trigger, written
 from builders.studies import study_of, submission
 from drivers.terminal import unwrapped
 
-from dspy_proact.report import summarize
+from dspy_proact import RunFolder, summarize
 from dspy_proact.report.marked_words import marked_words, overlap
-from dspy_proact.runs import RunFolder
 
 TEXT = "Label the boxes today. Then call Ann."
 QUOTE = "Label the boxes today"

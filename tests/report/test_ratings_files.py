@@ -15,12 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from dspy_proact import Benchmark, HumanGrade, Nouns, Part, People, load_ratings, rating_sheet
 from dspy_proact.evaluation import registry
-from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.people import HumanGrade, Part, People
 from dspy_proact.evaluation.ratings import Draw, RatedItem, Ratings, RatingsSource
-from dspy_proact.report.ratings import load_ratings, rating_sheet
-from dspy_proact.runs import Nouns
 
 LONGEST_OF_CSV = 131_072
 """Characters of a cell that the csv module takes unless it is told otherwise."""

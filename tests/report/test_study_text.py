@@ -8,12 +8,11 @@ from builders.benchmarks import Declared
 from pydantic import BaseModel
 from rich.console import Console
 
+from dspy_proact import HumanGrade, Nouns, Part, People
 from dspy_proact.evaluation import registry
-from dspy_proact.evaluation.people import HumanGrade, Part, People
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.report.study import Choices, studies
 from dspy_proact.report.study_text import print_studies, studies_document
-from dspy_proact.runs import Nouns
 
 
 class Reply(BaseModel, frozen=True):

@@ -13,13 +13,10 @@ from builders.dialogues import corpus
 from drivers.client import spec
 from fakes.server import Answer, Sent, Server, healthy
 
-from dspy_proact import Evaluation, RunFolder, summarize
-from dspy_proact.benchmarks.proactbench.cases import cases_of
+from dspy_proact import Evaluation, Gate, RunFolder, Trial, cases_of, summarize
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import Interrupted
 from dspy_proact.evaluation.execution import Completed
-from dspy_proact.evaluation.trial import Trial
-from dspy_proact.models import Gate
 from dspy_proact.runs import Observer, run_to_end
 
 TRIGGERS = 6

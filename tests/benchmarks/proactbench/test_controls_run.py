@@ -11,15 +11,10 @@ from builders.judges import artefact, compiled_judge
 from drivers.client import spec
 from fakes.server import Answer, Sent, Server, is_about_offers, offers, verdict
 
-from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact import Assistant, Corpus, Evaluation, Gate, Limits, OfferDetector, ProactBench, Rejudging, Responses
 from dspy_proact.benchmarks.proactbench.cases import controls_of
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
-from dspy_proact.benchmarks.proactbench.programs import Assistant, OfferDetector
 from dspy_proact.benchmarks.proactbench.types import AssistantView, ControlView
 from dspy_proact.errors import LimitReached, UsageError
-from dspy_proact.evaluation.evaluation import Evaluation, Rejudging
-from dspy_proact.evaluation.responses import Responses
-from dspy_proact.models import Gate, Limits
 from dspy_proact.programs.artefact import Artefact
 from dspy_proact.report import Summary, summarize, summary_document
 from dspy_proact.runs import CONTROL, RunFolder, Scope

@@ -9,11 +9,9 @@ from fakes.server import Answer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dspy_proact import ASSISTANT, Assistant, Gate, ModelSpec, Turn, open_model
 from dspy_proact.benchmarks.proactbench.conversation import parse_transcript
-from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant
-from dspy_proact.benchmarks.proactbench.types import Turn
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.models import Gate, ModelSpec, open_model
 
 TEXTS = ["My cat is ill.", "Poor cat.", "I travel tomorrow."]
 TURNS = (Turn(user=TEXTS[0], assistant=TEXTS[1]), Turn(user=TEXTS[2], assistant=None))

@@ -10,14 +10,10 @@ from drivers.client import spec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
+from dspy_proact import Corpus, Evaluation, Gate, ModelSpec, Phase, RunFolder, Scope
 from dspy_proact.benchmarks.proactbench.programs import assistant, judge
-from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.calls import Price
-from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.evaluation.participant import folder_name
-from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.runs import RunFolder, Scope
 
 HERE = "http://127.0.0.1:9/v1"
 """An endpoint that nobody calls: an evaluation is made without I/O."""

@@ -14,11 +14,9 @@ from builders.dialogues import corpus, row
 from drivers.client import spec, specs
 from fakes.server import Answer, Sent, Server, error, healthy, verdict
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
+from dspy_proact import Corpus, Evaluation, Gate
 from dspy_proact.calls import Price
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.evaluation.evaluation import Evaluation
-from dspy_proact.models import Gate
 from dspy_proact.runs import RunFolder, Scope, StageKey
 
 KIND, STRICT = "openai/kind", "openai/strict"

@@ -5,15 +5,11 @@ from builders.dialogues import corpus, record, row, trigger_point
 from drivers.client import spec
 from support.provider import FAULTS, Faulty, Scripted, SimulatedProvider, healthy, refusal
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
+from dspy_proact import Evaluation, Gate, Limits, RunFolder, Scope, load_corpus, summarize
 from dspy_proact.calls import Price
 from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.errors import LimitReached, UsageError
-from dspy_proact.evaluation.evaluation import Evaluation
-from dspy_proact.models import Gate, Limits
 from dspy_proact.models.clients import import_litellm
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder, Scope
 
 # What becomes of a trigger whose every response fails so: scored, or the reason. The judge is healthy.
 OUTCOMES = {

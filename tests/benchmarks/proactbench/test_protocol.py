@@ -9,12 +9,9 @@ from drivers.client import spec
 from fakes.server import Answer, is_about_offers
 from hypothesis import HealthCheck, given, settings
 
+from dspy_proact import Evaluation, Gate, RunFolder, Scope, summarize
 from dspy_proact.benchmarks.proactbench.cases import controls_of
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
-from dspy_proact.evaluation.evaluation import Evaluation
-from dspy_proact.models import Gate
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder, Scope
 
 
 def one(folder):

@@ -8,17 +8,12 @@ from drivers.compiles import Parts
 from fakes.server import Answer
 from watched import inputs_of, judging, proposing, row, traces_in
 
+from dspy_proact import AssistantTarget, Compile, Gate, JudgeTarget, ModelSpec, Recipe, read_artefact
 from dspy_proact.benchmarks.proactiveagent.turns import ProactiveAgentSettings
-from dspy_proact.compile.assistant_target import AssistantTarget
-from dspy_proact.compile.compile import Compile
-from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ratings import ratings_named
 from dspy_proact.evaluation.registry import benchmark_named
-from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.programs.artefact import read_artefact
 from dspy_proact.programs.embedded.fields import outputs_of
-from dspy_proact.recipe import Recipe
 
 THINGS = ("invoice", "lamp", "rota", "survey", "recipe", "ticket", "garden", "ledger")
 RULE = "Accept what names an object of the last events."

@@ -7,13 +7,11 @@ from drivers.terminal import means
 from fakes.server import Answer
 from watched import evaluated, inputs_of, judging, proposing, row, script, traces_in
 
+from dspy_proact import ModelSpec, Scope, Start
 from dspy_proact.benchmarks.proactiveagent.turns import Assistance, ProactiveAgentSettings, Verdict, graded, stripped
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.benchmark import Start
 from dspy_proact.evaluation.evaluation import Evaluation, require_no_model
 from dspy_proact.evaluation.registry import benchmark_named
-from dspy_proact.models import ModelSpec
-from dspy_proact.runs import Scope
 
 EVENTS = ["tp a", "fp b", "tn c", "fn d", "tp e", "tp f", "fp g", "tn h", "tn i", "tn j"]
 """What becomes of each turn: proposals are made at tp and fp, and accepted at tp; silence is accepted at tn."""

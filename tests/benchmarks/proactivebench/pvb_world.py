@@ -11,10 +11,8 @@ from fakes.server import Answer, Sent
 from pvb_entries import CATEGORIES
 from pvb_server import Seen, read
 
-from dspy_proact import Evaluation, Gate, ModelSpec
+from dspy_proact import Evaluation, Gate, ModelSpec, RunFolder, summarize
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
 
 
 def seen(sent: Sent) -> list[Seen]:

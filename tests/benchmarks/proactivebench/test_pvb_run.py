@@ -11,13 +11,12 @@ from pvb_entries import CATEGORIES
 from pvb_server import Seen, write_corpus
 from pvb_world import Drawing, by_environment, evaluation, first_category, first_option, last_move, oracle, ran, seen
 
-from dspy_proact import images
+from dspy_proact import RunFolder, images
 from dspy_proact.benchmarks.proactivebench.entries import NAMES
 from dspy_proact.benchmarks.proactivebench.programs import JudgeOpenAnswer, Looker
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Trajectory
 from dspy_proact.errors import UsageError
 from dspy_proact.programs.program import Question
-from dspy_proact.runs import RunFolder
 
 CODED = re.compile(rb"[A-Za-z0-9+/]{200,}|;base64,|\x89PNG")
 

@@ -8,7 +8,7 @@ import pytest
 from builders.images import decoded
 from pvb_entries import environment
 
-from dspy_proact import Evaluation
+from dspy_proact import Case, Evaluation, RunFolder, leaderboard, summarize
 from dspy_proact.benchmarks.proactivebench.benchmark import ProactiveBench
 from dspy_proact.benchmarks.proactivebench.report import differences, published_rows
 from dspy_proact.benchmarks.proactivebench.trajectory import (
@@ -21,8 +21,6 @@ from dspy_proact.benchmarks.proactivebench.trajectory import (
 )
 from dspy_proact.benchmarks.proactivebench.tuning import OwnTuning
 from dspy_proact.evaluation.published import best_published
-from dspy_proact.report import leaderboard, summarize
-from dspy_proact.runs import Case, RunFolder
 
 
 @pytest.fixture(scope="module")

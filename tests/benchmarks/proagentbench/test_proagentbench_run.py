@@ -9,6 +9,7 @@ from drivers.terminal import means
 from fakes.server import Answer, vectors
 from recorded import acting_at, evaluated, event, inputs_of, person, saying
 
+from dspy_proact import Responses, RunFolder, Scope
 from dspy_proact.benchmarks.proagentbench.moments import (
     Assistance,
     ProAgentBenchSettings,
@@ -21,8 +22,6 @@ from dspy_proact.benchmarks.proagentbench.report import burstiness, published_ro
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.evaluation.evaluation import Rejudging, require_no_model
 from dspy_proact.evaluation.registry import benchmark_named
-from dspy_proact.evaluation.responses import Responses
-from dspy_proact.runs import RunFolder, Scope
 
 # An event a minute; help at minutes 4, 6, 7 and 11 of the first person, at 3 of the second.
 ANN = [event(n, n, help_="where is it" if n in {4, 6, 7, 11} else None) for n in range(1, 12)]

@@ -10,11 +10,10 @@ from builders.images import claiming, corners, images_of, saved
 from PIL import Image
 from recorded import BEGIN, evaluated, event, person, saying
 
-from dspy_proact import Gate, ModelSpec
+from dspy_proact import Evaluation, Gate, ModelSpec
 from dspy_proact.benchmarks.proagentbench.corpus import DATABASE, load_corpus
 from dspy_proact.benchmarks.proagentbench.moments import ProAgentBenchSettings
 from dspy_proact.errors import CorpusError
-from dspy_proact.evaluation.evaluation import Evaluation
 
 SIZE = (1600, 900)
 COLOURS = {2: "red", 3: "lime", 4: "blue", 5: "yellow"}

@@ -7,6 +7,7 @@ import dspy
 from builders.assistants import prompt_of
 from fakes.server import Answer, Sent
 
+from dspy_proact import Case, CaseSet, Evaluation, Gate, RunFolder, summarize
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, IdentificationVerdict, ParametersVerdict
 from dspy_proact.benchmarks.probe.stand_in import agent_answer, judge_answer
 from dspy_proact.benchmarks.probe.task import (
@@ -23,11 +24,7 @@ from dspy_proact.benchmarks.probe.task import (
     TaskView,
     World,
 )
-from dspy_proact.evaluation.evaluation import Evaluation
-from dspy_proact.models import Gate
 from dspy_proact.programs.embedded import proposer
-from dspy_proact.report import summarize
-from dspy_proact.runs import Case, CaseSet, RunFolder
 
 FACETS = Facets(
     who_blocked="Mira Solberg, archive",

@@ -12,9 +12,8 @@ from fakes.server import Answer, Sent
 from probe_files import files, in_folder, right, steps
 from probe_task import identified, resolved
 
+from dspy_proact import Evaluation, RunFolder
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.evaluation.evaluation import Evaluation
-from dspy_proact.runs import RunFolder
 
 
 @pytest.fixture(scope="module")

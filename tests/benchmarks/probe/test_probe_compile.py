@@ -11,16 +11,10 @@ from drivers.script import ended
 from fakes.server import Answer, Sent, Server
 from probe_task import SECRET, planted, played
 
-from dspy_proact import cli
+from dspy_proact import AssistantTarget, Compile, Gate, JudgeTarget, ModelSpec, Recipe, RunFolder, cli
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.compile.assistant_target import AssistantTarget
-from dspy_proact.compile.compile import Compile
-from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.errors import UsageError
-from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs.artefact import read_artefact, write_artefact
-from dspy_proact.recipe import Recipe
-from dspy_proact.runs import RunFolder
 
 STAGES = ProbeSettings(agent="stages")
 JUDGES = ("optimize", "judge", "--benchmark", "probe", "--trials", 3)

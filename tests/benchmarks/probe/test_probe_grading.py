@@ -8,6 +8,7 @@ from drivers.client import answers, gate
 from fakes.server import Answer
 from probe_task import DESCRIPTION, GOOD, PARAMETERS, identified, resolved, view
 
+from dspy_proact import Case, ContentError
 from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.judging import ProbeJudge, questions_of, verdicts
 from dspy_proact.benchmarks.probe.scoring import (
@@ -21,10 +22,8 @@ from dspy_proact.benchmarks.probe.scoring import (
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.stand_in import judge_answer
 from dspy_proact.benchmarks.probe.task import PARTS, Solution
-from dspy_proact.errors import ContentError
 from dspy_proact.models import ModelSpec, Role, open_model
 from dspy_proact.programs import Direct
-from dspy_proact.runs import Case
 
 JUDGE = Role("judge", "judge", "verdict", judge_answer)
 OURS, PUBLISHED = ProbeSettings(), ProbeSettings(upstream_rule=True)

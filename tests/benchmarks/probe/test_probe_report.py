@@ -10,13 +10,13 @@ from drivers.terminal import printed
 from probe_task import CORPUS, GOOD, PARAMETERS, corpus_of, identified, resolved, scripted_run, view
 from rich.console import Console
 
+from dspy_proact import Evaluation, RunFolder
 from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.report import failures, modes_of, published_failures
 from dspy_proact.benchmarks.probe.scoring import graded
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, Solution
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.report import (
     Reading,
     compare,
@@ -26,7 +26,6 @@ from dspy_proact.report import (
     summarize,
     summary_document,
 )
-from dspy_proact.runs import RunFolder
 
 WRONG = Solution(
     evidence=("item_c3", "ghost"),

@@ -31,15 +31,12 @@ from support.probe_tasks import Size, write_synthetic
 from support.provider import Faulty, SimulatedProvider, refusal
 from support.provider import Scripted as Reply
 
+from dspy_proact import Evaluation, Gate, Limits, ModelSpec, Reading, RunFolder, print_summary, summarize
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
 from dspy_proact.benchmarks.probe.task import Solution, TaskView
 from dspy_proact.calls import Price
 from dspy_proact.errors import ContentError, LimitReached, UsageError
-from dspy_proact.evaluation.evaluation import Evaluation
-from dspy_proact.models import Gate, Limits, ModelSpec
-from dspy_proact.report import Reading, print_summary, summarize
-from dspy_proact.runs import RunFolder
 
 AGENT = pytest.mark.parametrize("agent", get_args(AgentName))
 SMALL = Size(items=10, words=30, actions=4)

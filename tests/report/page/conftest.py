@@ -3,12 +3,8 @@
 import pytest
 from drivers.browser import chromium
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
-from dspy_proact.benchmarks.proactbench.programs import Assistant
-from dspy_proact.evaluation.evaluation import Evaluation
-from dspy_proact.report import summarize
+from dspy_proact import Assistant, Evaluation, RunFolder, Scope, load_corpus, summarize
 from dspy_proact.report.page import page
-from dspy_proact.runs import RunFolder, Scope
 
 
 @pytest.fixture(scope="package")

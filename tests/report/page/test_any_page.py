@@ -11,11 +11,10 @@ from builders.riddles import answered, case, failed, graded, identity, judged_by
 from drivers.browser import visit
 from PIL import Image
 
+from dspy_proact import Measure, Nouns, Summary
 from dspy_proact.errors import CorpusError
 from dspy_proact.evaluation.reporting import Reporting, Thumbnail
-from dspy_proact.report import Summary
 from dspy_proact.report.page import cases
-from dspy_proact.runs import Measure, Nouns
 
 WORDS = Nouns(case="riddle", cases="riddles", stratum="kind", strata="kinds", group="cave", groups="caves")
 WIT = Measure(name="wit", title="wit, mean", parts=("wit",))

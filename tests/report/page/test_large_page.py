@@ -8,9 +8,7 @@ from builders.runs import answered, graded, manifest, written
 from drivers.browser import visit
 from playwright.sync_api import expect
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
-from dspy_proact.benchmarks.proactbench.types import JudgeView, Rubric, Turn
-from dspy_proact.runs import Case
+from dspy_proact import Case, JudgeView, Rubric, Turn, load_corpus
 
 pytestmark = pytest.mark.nightly
 DIALOGUES, TURNS = 2_500, 8

@@ -12,14 +12,13 @@ from fakes.server import Answer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact import Evaluation, Gate, ModelSpec, summarize
+from dspy_proact import Evaluation, Gate, ModelSpec, Scope, summarize
 from dspy_proact.evaluation.reporting import quoted
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report.page.cases import Block, even_length, shortened
 from dspy_proact.report.page.page import page
 from dspy_proact.report.page.rendered import rendered
 from dspy_proact.report.page.replies import raw_replies
-from dspy_proact.runs import Scope
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(0, 500))

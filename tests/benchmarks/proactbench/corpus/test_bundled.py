@@ -7,15 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact import ProactBench, RatedItem, load_ratings
 from dspy_proact.benchmarks.proactbench.corpus.bundled import AUTHORS, HUMAN_ALPHA, judge_cases, published_study
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import control_turns, load_corpus, sample_path
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import BALANCED
 from dspy_proact.benchmarks.proactbench.types import Dialogue, Grade, Origin, Phase, Rubric, Trigger, Turn
 from dspy_proact.evaluation.published import Counts, pooled
-from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.evidence import words_of
-from dspy_proact.report.ratings import load_ratings
 
 CORPUS = load_corpus("sample")
 STUDY = load_ratings("sample")

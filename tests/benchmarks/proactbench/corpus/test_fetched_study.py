@@ -11,12 +11,10 @@ import pytest
 from builders.dialogues import jsonl, refusal, rubric, without
 from fakes.github import Repository, github_of, tree
 
-from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact import ProactBench, Ratings, load_ratings
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import fetched_study
-from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.files import github as module
 from dspy_proact.files.github import RepositoryFolder
-from dspy_proact.report.ratings import load_ratings
 
 COMMIT, OLDER = "c0ffee" + "0" * 34, "0dd" + "1" * 37
 STUDY = "dataset/human_eval"

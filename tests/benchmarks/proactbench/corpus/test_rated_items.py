@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from builders.dialogues import Row, jsonl, refusal, rubric, without
 
+from dspy_proact import Grade, JudgeView, Phase, Rubric, Turn, load_ratings
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import items_in, rated_item
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn
-from dspy_proact.report.ratings import load_ratings
 
 
 def item_row(**changes: Any) -> Row:

@@ -8,12 +8,9 @@ from typing import Any
 import pytest
 from builders.dialogues import Row, jsonl, refusal, rubric, without
 
-from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact import Grade, HumanGrade, JudgeView, ProactBench, Response, Rubric, Turn, load_ratings
 from dspy_proact.benchmarks.proactbench.corpus.bundled import published_study
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import BALANCED, rated_item
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Response, Rubric, Turn
-from dspy_proact.evaluation.people import HumanGrade
-from dspy_proact.report.ratings import load_ratings
 
 PERSONA = "0123456789abcdef0123456789abcdef"
 ITEM = f"{PERSONA}__TRAVEL_07__s3__Model-1__t2"

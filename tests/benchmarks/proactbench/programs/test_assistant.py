@@ -13,10 +13,9 @@ from fakes.server import Answer, error
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dspy_proact import AssistantView, Turn, load_assistant
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant, BareChat, Reply
-from dspy_proact.benchmarks.proactbench.types import AssistantView, Turn
 from dspy_proact.errors import ContentError, ProviderError
-from dspy_proact.evaluation.compiled import load_assistant
 from dspy_proact.programs.artefact import read_artefact, write_artefact
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

@@ -11,6 +11,7 @@ import pytest
 from drivers.client import ROUTES, WAYS, answers_once, awaited, heard, opened, predicted
 from fakes.server import Answer, error, verdict
 
+from dspy_proact import Gate, Grade, JudgeView, ModelSpec, Phase, Rubric, Turn, open_model
 from dspy_proact.benchmarks.proactbench.programs import (
     JUDGE,
     Assistant,
@@ -22,9 +23,7 @@ from dspy_proact.benchmarks.proactbench.programs import (
     Reply,
 )
 from dspy_proact.benchmarks.proactbench.programs.judge import INSTRUCTIONS
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn
 from dspy_proact.errors import ContentError, ProviderError, SetupFault
-from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.programs import Direct
 from dspy_proact.programs.artefact import signature_hash
 from dspy_proact.types import Quote

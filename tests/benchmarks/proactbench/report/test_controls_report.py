@@ -11,10 +11,9 @@ from builders.results import result_row
 from builders.runs import JUDGE, answered, failed, graded, manifest, trigger, written
 from drivers.terminal import printed
 
+from dspy_proact import export_results, read_results, summarize_results
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE
-from dspy_proact.benchmarks.proactbench.corpus.results import read_results
 from dspy_proact.benchmarks.proactbench.report.control_turns import author_agreement
-from dspy_proact.benchmarks.proactbench.report.results import export_results, summarize_results
 from dspy_proact.benchmarks.proactbench.types import ControlView, Offer, Offers, Turn
 from dspy_proact.report import (
     Summary,

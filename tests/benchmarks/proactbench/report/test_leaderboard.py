@@ -7,8 +7,7 @@ import pytest
 from builders.runs import manifest, written
 from rich.console import Console
 
-from dspy_proact import PublishedRow
-from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact import ProactBench, PublishedRow
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.published import Counts
 from dspy_proact.report import leaderboard, leaderboard_document, print_leaderboard, summarize

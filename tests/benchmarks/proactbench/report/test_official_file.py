@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
+from dspy_proact import Corpus, compare, print_summary, summarize, summary_document
 from dspy_proact.benchmarks.proactbench.corpus.results import ResultTrigger, read_results
 from dspy_proact.benchmarks.proactbench.report.results import (
     Check,
@@ -30,7 +30,6 @@ from dspy_proact.benchmarks.proactbench.report.results import (
 )
 from dspy_proact.calls import Call
 from dspy_proact.errors import UsageError
-from dspy_proact.report import compare, print_summary, summarize, summary_document
 from dspy_proact.runs import Case, RunFolder, StageEvent
 
 # A run as a file

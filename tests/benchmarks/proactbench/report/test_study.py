@@ -7,18 +7,15 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from dspy_proact import study
-from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact import Estimate, ProactBench, load_ratings, study
 from dspy_proact.benchmarks.proactbench.report.published_rule import published_rule
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.people import HumanGrade, parts_of
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.report.headline import study_headline
-from dspy_proact.report.ratings import load_ratings
 from dspy_proact.report.study import Choices, RatingStudy
 from dspy_proact.report.study_text import print_study, studies_document
 from dspy_proact.stand_in import DEMONSTRATION
-from dspy_proact.stats import Estimate
 
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
 PUBLISHED = {
