@@ -27,7 +27,10 @@ def without(other: str) -> None:
     here = Path.cwd()
     house = here / "dspy_proact"
     for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", None)).startswith(f"{ROOT}/"):
+        where = getattr(module, "__file__", None) or next(
+            iter(getattr(module, "__path__", ())), ""
+        )  # of a folder alone
+        if str(where).startswith(f"{ROOT}/"):
             del sys.modules[name]
     # An environment may stand in the checkout, or beside it under a name that begins as its own.
     kept = (path for path in sys.path if "site-packages" in path or not Path(path).is_relative_to(ROOT))

@@ -145,10 +145,12 @@ def results_of(path: Path) -> "ResultsFile | None":
     """The results file at a path; None for a run. Raises `UsageError` as `is_results` does."""
     from dspy_proact.evaluation.registry import benchmark_named
 
+    if not is_results(path):
+        return None
     results = benchmark_named(DEFAULT_BENCHMARK).results
     read = results and results.read
     assert read, "the default benchmark reads results files"
-    return read(path) if is_results(path) else None
+    return read(path)
 
 
 def summary_of(path: Path) -> "Summary":
