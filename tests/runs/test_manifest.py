@@ -20,6 +20,7 @@ CHANGES = [
     ("benchmark", "puzzles"),
     ("corpus", "dd"),
     ("parent", "ee"),
+    ("roles.guide.model", "oracle"),
     ("settings.hints", True),
     ("settings.tricks", None),
     *[
@@ -45,6 +46,7 @@ def fields() -> dict[str, Any]:
         "benchmark": "riddles",
         "assistant": ROLE,
         "judges": [ROLE],
+        "roles": {"guide": ROLE},
         "corpus": "cc",
         "parent": None,
         "settings": {"hints": False, "tricks": 1},
