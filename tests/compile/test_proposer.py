@@ -8,12 +8,11 @@ import pytest
 from builders.assistants import at as assistant_at
 from builders.assistants import few
 from builders.judges import at, models, proposal, recipe, study
-from drivers.client import spec
 from fakes.server import Answer, Sent, verdict
 from fakes.server import healthy as played
 from pydantic import BaseModel
 
-from dspy_proact import Compile, JudgeTarget, Ratings
+from dspy_proact import Ratings
 from dspy_proact.compile.proposer import CUT, Excerpts
 
 BLOCK = [{"type": "image_url", "image_url": {"url": "http://127.0.0.1:1/canary.png"}}]
@@ -104,12 +103,3 @@ def test_nothing_is_asked_twice_but_for_one_more_instruction(server, tmp_path):
     assert server.of("proposer")
     repeated = [text for text, count in Counter(sent.wire for sent in server.sent).items() if count > 1]
     assert all("starting with the field `[[ ## proposed_instruction ## ]]`" in text for text in repeated)
-
-
-def test_a_proposer_that_refuses_a_temperature_is_sent_none(server, tmp_path):
-    """DSPy sets one of its own for MIPROv2's instructions."""
-    server.script = models
-    judge, proposer = spec("openai/any", server.judge), spec("hosted_vllm/claude-opus-4-7", server.proposer)
-    Compile(JudgeTarget(study(), judge, proposer), recipe("miprov2", trials=3)).run(tmp_path / "out")
-    assert server.of("proposer")
-    assert not any("temperature" in sent.body for sent in server.of("proposer"))

@@ -94,7 +94,7 @@ def test_who_comes_late_finds_nothing_and_takes_what_others_give_back(begun):
     assert {len(people) for people in raters_of(store).values()} == {1}
 
 
-def test_what_is_kept_for_raters_who_have_yet_to_come_is_given_to_nobody_else(begun):
+def test_what_is_kept_for_raters_who_have_yet_to_come_is_given_to_nobody_else_for_a_day(begun, clock):
     """The share of each is 5 of 10 items; one person rates an item once, so that ann may have all ten."""
     store = begun(10, ratings=2, raters=4)
     (ann,) = join(store, 1)
@@ -105,16 +105,10 @@ def test_what_is_kept_for_raters_who_have_yet_to_come_is_given_to_nobody_else(be
     (eve,) = join(store, 1)
     store.give_back(eve)
     assert more(store, ann) == 3, "eve had 3, 4, 7, 8 and 9, of which ann has rated two"
-
-
-def test_a_day_after_the_first_rating_nothing_is_kept_for_who_has_not_come(begun, clock):
-    """The share of each is 5 of 10 items; one person rates an item once, so that ann may have all ten."""
-    store = begun(10, ratings=2, raters=4)
-    (ann,) = join(store, 1)
-    rate(store, ann)
-    assert more(store, ann) == 0
+    (bob,) = join(alone := begun(10, ratings=2, raters=4), 1)
+    rate(alone, bob)
     clock.now += IDLE_SECONDS + 1
-    assert more(store, ann) == 5
+    assert more(alone, bob) == 5
 
 
 def test_whoever_is_idle_is_not_waited_for(begun, clock):

@@ -130,6 +130,8 @@ REFUSED = {
     "the limit in the body": ({"extra_body": {"max_tokens": 99_999}}, "max_tokens=N"),
     "another model in the body": ({"extra_body": {"model": "dear"}}, "model"),
     "the mark of a secret": ({"extra_body": {"api": {"secret": "[hidden 0123abcd]"}}}, "the secret itself"),
+    "a body that is no object": ({"extra_body": 5}, "extra_body: must be an object, not 5"),
+    "misspelt": ({"temprature": 0}, "did you mean temperature?"),
     "a form in the body": ({"extra_body": {"response_format": {}}}, "response_format"),
 }
 
