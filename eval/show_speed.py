@@ -48,6 +48,7 @@ def enlarge(small: RunFolder, large: Path, triggers: int) -> int:
     # Listing a run of the stand-in imports more than listing that of a real model.
     manifest_json = manifest.model_copy(update={"embedded": False}).model_dump_json()
     (large / "manifest.json").write_text(manifest_json, encoding="utf-8")
+    (large / "calls.jsonl").touch()  # which is not listed
     named = (case.model_copy(update={"key": renamed(case.key, copy)}) for copy in copies for case in cases)
     write(large / "cases.jsonl", (case.marked(manifest.identity.corpus).model_dump() for case in named))
     write(large / "events.jsonl", (longer(event, copy).model_dump() for copy in copies for event in events))
