@@ -65,7 +65,8 @@ def soak(name: str, width: int, kills: int, alone: Path, *, limit: int, moment: 
         provider.script = reply
         assert Command(again, messages).wait() in DONE, messages.read_text("utf-8")
         assert logged(folder) == needed, f"{logged(folder)} calls are on disk, and {needed} are needed"
-        assert provider.received.total() == needed + lost, "a call was lost without a kill"
+        further = provider.received.total() - needed
+        assert further <= lost, f"{further} calls more than needed, and {lost} were lost at kills"
     assert result(folder) == result(alone), "answers, grades or report differ"
     return needed, lost
 

@@ -256,7 +256,9 @@ def killed(
     time.sleep(pause)
     process.kill()
     ended = process.wait() == -signal.SIGKILL
-    time.sleep(0.05)  # what it had sent is received
+    count = -1
+    while count != (count := provider.received.total()):
+        time.sleep(0.05)  # until all that it had sent is received
     return ended
 
 
