@@ -42,7 +42,7 @@ class StageTranscript:
     problem: str = ""
     """Why requests cannot be rendered, a sentence; empty where all of them are."""
     left_out: str = ""
-    """What was not kept, since the inputs are private; empty where everything was."""
+    """What was not kept, or may not have been, since the inputs are private; empty where everything was."""
 
 
 def transcript(
@@ -72,16 +72,18 @@ def transcript(
         exchanges = tuple(Exchange(call, requests.get(call.request)) for call in calls)
         missing = sum(exchange.request is None and exchange.call.role != EMBEDDER for exchange in exchanges)
         problem = f"{missing} of {len(calls)} requests cannot be rendered: {reason}" if missing else ""
-        transcripts.append(StageTranscript(key, exchanges, problem, _left_out(manifest, key)))
+        transcripts.append(StageTranscript(key, exchanges, problem, _left_out(manifest, key, calls)))
     return transcripts
 
 
-def _left_out(manifest: Manifest, key: StageKey) -> str:
+def _left_out(manifest: Manifest, key: StageKey, calls: Sequence[LoggedCall]) -> str:
     if manifest.keeps_inputs:
-        return ""
+        copied = manifest.corpus.private and any(call.reused for call in calls)
+        return "thoughts of reused replies are here only if the run that made them kept them" if copied else ""
     role = "judge" if key.stage == "verdict" else "assistant"
     what = "thoughts and messages" if role in manifest.stored else "thoughts"
-    return f"{what} were not kept, since the inputs are private; `keep_inputs` keeps them in a new run"
+    mend = "`keep_inputs` keeps them in a new run without `scope.reuse`"
+    return f"{what} were not kept, since the inputs are private; {mend}"
 
 
 @dataclass(frozen=True)

@@ -225,7 +225,7 @@ def summarize(folder: RunFolder | str | Path) -> Summary:
         if role not in {"assistant", "judge"}:
             usage[role] = events.usage(role, manifest.price_of(role))
     stages = Counter(key.stage for key in events.reused)
-    reused = Reused(stages["response"], stages["verdict"], events.reused_usage(manifest.price_of), manifest.reused)
+    reused = Reused(stages["response"], stages["verdict"], events.reused_usage(manifest.price_paid), manifest.reused)
     return Summary(
         path=str(folder.path),
         benchmark=manifest.identity.benchmark,

@@ -178,9 +178,14 @@ class RunFolder:
         return dict(zip(kept, read_requests(self.path / MESSAGES, kept.values()), strict=True))
 
     def reused_by(self, here: Identity) -> ReusedRun:
-        """What the manifest of a run of this identity says of this one where it takes over its stages."""
-        run = ReusedRun.of(str(self.path), self.manifest().identity, here)
-        if self._calls.is_file():
+        """What the manifest of a run of this identity says of this one where it takes over its stages.
+
+        Raises a `RunError` where this one is damaged, or its log of calls is missing.
+        """
+        self._require_calls()
+        manifest = self.manifest()
+        run = ReusedRun.of(str(self.path), manifest, here)
+        if manifest.keeps_calls or self._calls.exists():
             return run
         reason = f"Nothing of {self.path} is reused: it has no {CALLS}, like every run of an older version."
         return run.model_copy(update={"reason": reason})

@@ -135,25 +135,32 @@ class ReusedRun(Frozen):
     """Limits of output that were raised, by the names of their fields: `there` and `here`; None for no limit."""
     reason: str = ""
     """What of it is not reused, and why, a sentence; empty where only what was cut or failed is asked for again."""
+    prices: dict[str, tuple[Price, ...]] = Field(default_factory=dict[str, tuple[Price, ...]])
+    """At which its replies were paid for, there or in runs that it reused, by role, and of judges by model."""
 
     @classmethod
-    def of(cls, path: str, there: Identity, here: Identity) -> Self:
+    def of(cls, path: str, manifest: "Manifest", here: Identity) -> Self:
         """That run as another one takes over from it."""
-        limits, unequal = dict[str, dict[str, int | None]](), list[str]()
+        there, limits, unequal = manifest.identity, dict[str, dict[str, int | None]](), list[str]()
         for name, (now, before) in here.differences(there).items():
             if name.endswith(".decoding.max_tokens") and before and (now is None or int(before) < int(now)):
                 limits[name] = {"there": int(before), "here": int(now) if now else None}
-            elif name != "parent":  # responses that are judged again are compared by themselves
+            elif name != "parent" or here.parent != there.digest():  # that run's own responses are judged again
                 unequal.append(name)
+        run = cls(path=path, limits=limits, prices=manifest.prices_paid)
+        if there.parent and not here.parent:
+            why = "its responses are copies without calls; reuse the run that made them"
+            what = f"No response of {path} is reused, nor a verdict on one that is made anew"
+            return run.model_copy(update={"reason": f"{what}: {why}."})
         if not unequal:
-            return cls(path=path, limits=limits)
+            return run
         what = f"Of {path} only what has an equal request is reused"
         if any(name.startswith(("assistant.", "roles.", "benchmark")) for name in unequal):
             what = f"Nothing of {path} is reused"
         elif any(name.startswith("judge") for name in unequal):
             what = f"Of {path} no verdict by another judge is reused"
         differ = "differs" if len(unequal) == 1 else "differ"
-        return cls(path=path, limits=limits, reason=f"{what}: {', '.join(unequal)} {differ}.")
+        return run.model_copy(update={"reason": f"{what}: {', '.join(unequal)} {differ}."})
 
 
 class Manifest(Claimed[Identity]):
@@ -207,3 +214,21 @@ class Manifest(Claimed[Identity]):
             return self.assistant_price
         unknown = Price(reason="its price is not recorded")
         return self.further_prices.get(role, unknown) if judge is None else self.judge_prices.get(judge, unknown)
+
+    @property
+    def prices_paid(self) -> dict[str, tuple[Price, ...]]:
+        """At which its replies were paid for, here or in runs that it reused, by role, and of judges by model."""
+        own = {} if self.identity.parent else {"assistant": self.assistant_price}
+        own |= self.further_prices | self.judge_prices
+        return {name: (price, *self._prices_there(name)) for name, price in own.items()}
+
+    def price_paid(self, role: str, judge: str | None = None) -> Price:
+        """Of a role's replies that were copied, in the run that paid for them; of judges, of the one of this name."""
+        there = self._prices_there(judge or role)
+        prices = {price.model_copy(update={"reason": None}).model_dump_json(): price for price in there}
+        if len(prices) > 1:
+            return Price(reason="the runs that paid for them had different prices")
+        return next(iter(prices.values()), Price(reason="its price is not recorded"))
+
+    def _prices_there(self, name: str) -> list[Price]:
+        return [price for run in self.reused for price in run.prices.get(name, ())]

@@ -214,7 +214,7 @@ class LastEvents:
         return self._tallies[role, judge, False].usage(price)
 
     def reused_usage(self, price_of: Callable[[str, str | None], Price]) -> Usage:
-        """What the calls had used whose replies were copied, by the prices of this run."""
+        """What the calls had used whose replies were copied, by the prices at which they were paid for."""
         tallies = self._tallies.items()
         used = (tally.usage(price_of(role, judge)) for (role, judge, reused), tally in tallies if reused)
         return sum(used, Usage(0, 0, 0, 0, 0.0, None))

@@ -6,11 +6,12 @@ from dataclasses import replace
 from importlib import import_module
 
 import pytest
-from builders.benchmarks import ERRAND_CALLS, Errands, errand, errands
+from builders.benchmarks import ERRAND_CALLS, Contest, Errands, contestant, errand, errands
 from fakes.player import played
 from fakes.server import Answer, healthy
 
 from dspy_proact import Evaluation, Gate, Limits, ModelSpec, Rejudging, Responses, summarize, transcript
+from dspy_proact.calls import Price
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.report import summary_document
 from dspy_proact.report.page.method import method
@@ -19,10 +20,11 @@ from dspy_proact.runs import RunFolder, RunWriter, Scope
 LOW, HIGH = 64, 128
 
 
-def at(server, limit=LOW, judge_limit=None, model="openai/gpt-4o", calls=None, **more) -> Evaluation:
+def at(server, limit=LOW, judge_limit=None, model="openai/gpt-4o", calls=None, price=None, **more) -> Evaluation:
     """ProactBench's sample at a server; both limits of output are the same where one is given."""
-    answering = ModelSpec(name=model, api_base=server.assistant, params={"max_tokens": limit})
-    judge = ModelSpec(name="openai/gpt-4o", api_base=server.judge, params={"max_tokens": judge_limit or limit})
+    answering = ModelSpec(name=model, api_base=server.assistant, params={"max_tokens": limit}, price=price)
+    params = {"max_tokens": judge_limit or limit}
+    judge = ModelSpec(name="openai/gpt-4o", api_base=server.judge, params=params, price=price)
     gate = Gate(retries=0, backoff=0.0, concurrency=1, limits=Limits(calls))
     return Evaluation("sample", answering, judge, gate=gate, **more)
 
@@ -84,6 +86,7 @@ def test_after_a_raised_limit_only_what_was_cut_or_failed_is_asked_again_and_the
     stages = document["reused"]
     assert (stages["responses"], stages["verdicts"], stages["usage"]["calls"]) == (3, 2, 5)
     limits = {"there": LOW, "here": HIGH}
+    assert [*stages["runs"][0].pop("prices")] == ["assistant", "openai/gpt-4o"]
     assert stages["runs"] == [
         {
             "path": str(old),
@@ -179,9 +182,68 @@ def test_a_run_that_another_process_is_writing_is_reused_as_far_as_it_is(server,
 
 def test_of_a_run_that_is_older_than_the_log_of_calls_nothing_is_reused(server, tmp_path, old):
     (old / "calls.jsonl").unlink()
+    manifest = old / "manifest.json"
+    manifest.write_text(RunFolder(old).manifest().model_copy(update={"keeps_calls": False}).model_dump_json(), "utf-8")
     at(server, HIGH).run(tmp_path / "new", reusing(old))
     assert len(server.sent) == 8
     assert "has no calls.jsonl" in reused(tmp_path / "new").lines[-1]
+
+
+def test_a_run_whose_log_of_calls_is_lost_is_refused_and_not_called_an_old_one(server, tmp_path, old):
+    (old / "calls.jsonl").unlink()
+    with pytest.raises(RunError, match=r"old/calls\.jsonl: is missing; restore it"):
+        at(server, HIGH).check(tmp_path / "new", reusing(old))
+    (old / "calls.jsonl").mkdir()
+    assert at(server, HIGH).reused(reusing(old)).reason == ""
+    with pytest.raises(RunError, match=r"old/calls\.jsonl: cannot be read"):
+        at(server, HIGH).run(tmp_path / "new", reusing(old))
+    assert (server.sent, (tmp_path / "new").exists()) == ([], False)
+
+
+def test_what_was_reused_had_cost_what_the_run_paid_that_made_it(server, tmp_path):
+    """A call has 11 tokens in and 7 out; two cases are four calls, at USD 1 a token 72, at USD 2 they would be 144."""
+
+    def cost(name, dollars, limit, reuse=None):
+        price = Price(prompt=dollars, completion=dollars)
+        at(server, limit, price=price).run(tmp_path / name, Scope(limit=2, reuse=reuse))
+        usage = reused(tmp_path / name).usage if reuse else None
+        return usage and (usage.calls, usage.usd, usage.reason)
+
+    cost("first", 1.0, LOW)
+    assert cost("second", 2.0, HIGH, tmp_path / "first") == (4, 72.0, None)
+    assert cost("equal", 1.0, HIGH, tmp_path / "first") == (4, 72.0, None)
+    assert cost("third", 3.0, 2 * HIGH, tmp_path / "equal") == (4, 72.0, None)
+    unknown = "the runs that paid for them had different prices"
+    assert cost("fourth", 3.0, 2 * HIGH, tmp_path / "second") == (4, None, unknown)
+
+
+def test_a_run_that_reuses_a_rejudging_names_the_reason_why_no_response_is_reused(server, tmp_path, old):
+    judge = ModelSpec(name="openai/gpt-4o", api_base=server.judge, params={"max_tokens": LOW})
+    Rejudging(Responses.of_run(RunFolder(old)), judge, gate=Gate(retries=0)).run(tmp_path / "again", Scope(limit=4))
+    server.sent.clear()
+    at(server, HIGH).run(tmp_path / "new", reusing(tmp_path / "again"))
+    assert len(server.sent) == 8
+    first, *_, reason = reused(tmp_path / "new").lines
+    assert first == f"Reused from {tmp_path / 'again'}: 0 responses and 0 verdicts."
+    assert reason.startswith(f"No response of {tmp_path / 'again'} is reused, nor a verdict on one that is made anew: ")
+
+
+def test_a_transcript_says_that_thoughts_of_reused_replies_may_be_missing(server, tmp_path):
+    server.script = contestant
+    model, cases = ModelSpec(name="openai/any", api_base=server.assistant), Contest().read("sample", None)
+    private = replace(cases, corpus=cases.corpus.model_copy(update={"private": True}))
+
+    def left_out(name, keep, **scope):
+        Evaluation(private, model, benchmark=Contest(), keep_inputs=keep).run(tmp_path / name, Scope(limit=1, **scope))
+        folder = RunFolder(tmp_path / name)
+        return {stage.left_out for stage in transcript(folder, next(folder.cases()).key, benchmark=Contest())}
+
+    (note,) = left_out("old", False)
+    assert note.endswith("`keep_inputs` keeps them in a new run without `scope.reuse`")
+    assert left_out("new", True, reuse=tmp_path / "old") == {
+        "thoughts of reused replies are here only if the run that made them kept them"
+    }
+    assert left_out("fresh", True) == {""}
 
 
 def test_a_stage_of_several_calls_is_asked_again_from_its_first_where_one_was_cut(server, tmp_path, probe):

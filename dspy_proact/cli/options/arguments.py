@@ -25,7 +25,7 @@ _OTHERWISE = {
     "margins": "--guard",
 }
 """Options that are not called like their arguments."""
-_OF_OTHER_COMMANDS = ("--keep-inputs", "--program", "--judge-program", "--pairs", "--ratings")
+_OF_OTHER_COMMANDS = ("--keep-inputs", "--program", "--judge-program", "--pairs", "--ratings", "--reuse")
 """Options that a message of any command may send a person to."""
 
 
