@@ -83,7 +83,9 @@ class Responses:
         model = identity.assistant.model
         rule = declared.rule(settings)  # which stands in place of a model under a name of its own
         answered = (
-            event.model_copy(update={"calls": ()}) for event in folder.events() if event.key.stage == "response"
+            event.model_copy(update={"calls": (), "attempts": 0})
+            for event in folder.events()
+            if event.key.stage == "response"
         )
         stages = tuple(event for event in latest(answered).values() if event.answer or event.failure)
         if not stages:

@@ -64,10 +64,12 @@ def transcript(
     rendering: _Rendering | str | None = None
     transcripts = list[StageTranscript]()
     for key, calls in stages.items():
-        requests, reason = {call.request: kept[call.request] for call in calls if call.request in kept}, ""
-        if any(call.request not in kept and call.role != EMBEDDER for call in calls):
+        own = {call.request: kept[call.request] for call in calls if call.request in kept}
+        requests = {name: request for name, request in own.items() if not isinstance(request, str)}
+        reason = next((request for request in own.values() if isinstance(request, str)), "")
+        if any(call.request not in requests and call.role != EMBEDDER for call in calls):
             rendering = rendering or _rendering(folder, case, epoch, benchmark, programs)
-            reason = rendering if isinstance(rendering, str) else rendering.problem
+            reason = reason or (rendering if isinstance(rendering, str) else rendering.problem)
             requests |= {} if isinstance(rendering, str) else rendering.requests(key, calls)
         exchanges = tuple(Exchange(call, requests.get(call.request)) for call in calls)
         missing = sum(exchange.request is None and exchange.call.role != EMBEDDER for exchange in exchanges)

@@ -64,7 +64,7 @@ class CallLog:
         self.closed = False
         self.sending: dict[str, asyncio.Future[LoggedCall]] = {}
         self._kept: dict[_Stage, dict[str, LoggedCall]] = {}
-        self._briefs = set(path.with_name(OPEN_STAGES).glob("*.jsonl"))
+        self._briefs = set(path.with_name(OPEN_STAGES).glob("[0-9a-f]" * 32 + ".jsonl"))
 
     def __enter__(self) -> Self:
         self._log = Log(self.path, LoggedCall)
@@ -84,6 +84,8 @@ class CallLog:
 
     def _brief_calls(self) -> Iterator[LoggedCall]:
         """The replies that are kept for open stages; a file that was left behind by another stage is deleted."""
+        if (folder := self.path.with_name(OPEN_STAGES)).is_symlink():
+            raise RunError(f"{folder}: is a link, and what it leads to would be deleted; remove the link")
         for path in list(self._briefs):
             calls = [call for call in read_calls(path, self._owner) if self._replays(call)]
             for call in calls:
@@ -204,7 +206,7 @@ def marked_lines(path: Path, owner: str) -> Iterator[tuple[int, int, LoggedCall]
     """
     for number, (span, call) in enumerate(read_with_ranges(path, LoggedCall), start=1):
         if call.mark != _mark(as_text(call.model_copy(update={"mark": ""})), owner):
-            mend = "restore it, or delete it, and its request is sent again"
+            mend = "restore it, or delete it: a call without a line does not count, and is made again only if needed"
             raise RunError(f"{path}, line {number}: was changed, or is of another run or compile; {mend}")
         yield number, span.start, call
 

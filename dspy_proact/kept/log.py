@@ -183,7 +183,7 @@ def _record(path: Path, form: type[M], number: int, line: bytes) -> M:
     try:
         return form.model_validate_json(line)
     except ValidationError as error:
-        mend = "delete this line, and the command does it again"
+        mend = "restore this line, or delete it to go on without it"
         raise RunError(f"{path}, line {number}: {first_fault(error)}; {mend}") from error
 
 

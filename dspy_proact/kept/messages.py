@@ -48,19 +48,24 @@ class MessageLog(Log[StoredMessage]):
         return hashes
 
 
-def read_requests(path: Path, wanted: Iterable[Collection[str]]) -> list[Request]:
-    """Requests by their hashes, in their order.
-
-    Raises a `RunError` where one of their messages is not there, or was changed.
-    """
+def read_requests(path: Path, wanted: Iterable[Collection[str]]) -> list[Request | str]:
+    """Requests by their hashes, in their order; why, in place of one of which a message is not as it was written."""
     requests = [tuple(hashes) for hashes in wanted]
     needed = {sha256 for hashes in requests for sha256 in hashes}
-    messages = {line.sha256: line.message for line in read_log(path, StoredMessage) if line.sha256 in needed}
-    for sha256 in needed:
-        if sha256 not in messages or _sha256(messages[sha256]) != sha256:
-            fault = "was changed" if sha256 in messages else "is not in it"
-            raise RunError(f"{path}: the message {sha256[:12]} {fault}; restore it")
-    return [messages[first] | {"messages": [messages[sha256] for sha256 in rest]} for first, *rest in requests]
+    messages, damage = dict[str, dict[str, Any]](), ""
+    try:
+        messages.update((line.sha256, line.message) for line in read_log(path, StoredMessage) if line.sha256 in needed)
+    except RunError as error:  # what stands before the damaged line was read
+        damage = str(error)
+
+    def request(first: str, *rest: str) -> Request | str:
+        for sha256 in (first, *rest):
+            if sha256 not in messages or _sha256(messages[sha256]) != sha256:
+                fault = "was changed" if sha256 in messages else "is not in it"
+                return damage or f"{path}: the message {sha256[:12]} {fault}; restore it"
+        return messages[first] | {"messages": [messages[sha256] for sha256 in rest]}
+
+    return [request(*hashes) for hashes in requests]
 
 
 def _sha256(message: Mapping[str, Any]) -> str:

@@ -169,10 +169,10 @@ class RunFolder:
         self._require_calls()
         return read_calls(self._calls, self.manifest().identity.digest())
 
-    def requests(self, calls: Iterable[LoggedCall]) -> dict[str, Mapping[str, Any]]:
+    def requests(self, calls: Iterable[LoggedCall]) -> dict[str, Mapping[str, Any] | str]:
         """The requests of some calls, by their hashes, as far as they are kept in `messages.jsonl`.
 
-        Raises a `RunError` where that lacks a message, or one was changed.
+        In place of one of which that lacks a message, or one was changed, stands a sentence that says so.
         """
         kept = {call.request: call.messages for call in calls if call.messages}
         return dict(zip(kept, read_requests(self.path / MESSAGES, kept.values()), strict=True))
@@ -196,14 +196,19 @@ class RunFolder:
         yield from ((call.key, call.attempts) for call in self.call_usage() if call.key)
 
     def call_usage(self) -> Iterator[CallUsage]:
-        """What every call used, as `calls` gives them, without reading the replies."""
+        """What every call used, as `calls` gives them, without reading the replies.
+
+        Only the first line is compared with its mark, which shows the log of another run.
+        """
         self._require_calls()
+        if self._calls.exists():
+            next(self.calls(), None)
         return read_log(self._calls, CallUsage)
 
     def _require_calls(self) -> None:
         """Raise a `RunError` where the log of calls is missing, and the run has made some."""
         if not self._calls.exists() and self.exists and self.manifest().keeps_calls and next(self.events(), None):
-            mend = "restore it; with an empty file in its place the calls so far count as none"
+            mend = "restore it; with an empty file in its place the calls so far count as none, at an unknown cost"
             raise RunError(f"{self._calls}: is missing; {mend}")
 
 

@@ -57,6 +57,8 @@ class StageEvent(Frozen):
     failure: Failure | None = None
     calls: tuple[Call, ...] = ()
     """Every attempt at a call of the stage, of runs of before `calls.jsonl`; a newer one has them there."""
+    attempts: int = 0
+    """How many they were, those that were replayed included; 0 where that is not known."""
     time: float
     """Seconds since the epoch at its end."""
 

@@ -11,9 +11,9 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from dspy_proact.calls import Call, CallTally, CallUsage, Price, StageKey, Usage
+from dspy_proact.calls import Call, CallTally, CallUsage, Price, Stage, StageKey, Usage
 from dspy_proact.errors import RunError
-from dspy_proact.kept import first_fault
+from dspy_proact.kept import CALLS, first_fault
 from dspy_proact.runs.benchmark import CONTROL
 from dspy_proact.runs.folder import CaseRecord, RunFolder
 from dspy_proact.runs.ledger import Grading, StageEvent, VerdictRecord
@@ -159,10 +159,14 @@ class LastEvents:
         self.reused = set[StageKey]()
         self._span: tuple[float, float] | None = None
         self._tallies = defaultdict[tuple[str, str | None, bool], CallTally](CallTally)
+        self._uncounted = defaultdict[tuple[Stage, str | None, int, int], set[str]](set)
+        """Cases whose stage took calls that are not in the log, by the rest of its key."""
         for event in events:
             key, grade, failure = event.key, event.grade, event.failure and event.failure.reason
             case, judge = sys.intern(key.case), key.judge and sys.intern(key.judge)
             self._count(event.calls, judge, event.time)
+            if event.attempts and not event.calls:
+                self._uncounted[key.stage, judge, key.epoch, key.judge_epoch].add(case)
             if key.stage == "response":
                 before = self.responses.get((case, key.epoch))
                 self.tried_again += before is not None and before.failure is not None
@@ -179,6 +183,8 @@ class LastEvents:
 
         for call in calls:
             self._count(call.attempts, call.key and call.key.judge)
+            if key := call.key:
+                self._uncounted[key.stage, key.judge, key.epoch, key.judge_epoch].discard(key.case)
             if call.key and call.reused:
                 self.reused.add(call.key)
                 self._tally(call.reused, call.key.judge, reused=True)
@@ -210,8 +216,15 @@ class LastEvents:
         return sorted({role for role, _, reused in self._tallies if not reused})
 
     def usage(self, role: str, price: Price, judge: str | None = None) -> Usage:
-        """What a role used; of judges, the one of this name."""
-        return self._tallies[role, judge, False].usage(price)
+        """What a role used; of judges, the one of this name. The cost is not known where calls are lost."""
+        usage, stage = self._tallies[role, judge, False].usage(price), "verdict" if role == "judge" else "response"
+        kinds = self._uncounted.items()
+        lost = sum(len(cases) for (of_stage, by, *_), cases in kinds if (of_stage, by) == (stage, judge))
+        if not lost:
+            return usage
+        stages = f"{lost:,} of the verdicts of {judge}" if judge else f"{lost:,} of the responses"
+        reason = f"{CALLS} lacks the calls of {stages}"
+        return replace(usage, usd=None, reason="; ".join(filter(None, (reason, usage.reason))))
 
     def reused_usage(self, price_of: Callable[[str, str | None], Price]) -> Usage:
         """What the calls had used whose replies were copied, by the prices at which they were paid for."""

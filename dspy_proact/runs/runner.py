@@ -158,7 +158,7 @@ class Runner:
         self.observer.ended(event, not any(map(self.ledger.is_open, self.ledger.stages(work))))
 
     def _keep(self, key: StageKey, calls: Sequence[Call], **outcome: Any) -> StageEvent:
-        event = StageEvent(key=key, calls=tuple(calls), time=time.time(), **outcome)
+        event = StageEvent(key=key, calls=tuple(calls), attempts=len(calls), time=time.time(), **outcome)
         self.folder.record(event.model_copy(update={"calls": ()}))  # they are in the log of calls
         self.ledger.add(event)
         self._chains.note(event)

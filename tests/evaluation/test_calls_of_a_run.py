@@ -2,13 +2,14 @@
 
 import json
 import os
+import shutil
 
 import pytest
 from builders.riddles import outcomes
 from fakes.player import played
 from fakes.server import Answer, error
 
-from dspy_proact import Evaluation, Gate, Limits, ModelSpec, RunFolder, Scope, summarize
+from dspy_proact import Evaluation, Gate, Limits, ModelSpec, Rejudging, Responses, RunFolder, Scope, summarize
 from dspy_proact.calls import LoggedCall, StageKey
 from dspy_proact.errors import LimitReached, RunError
 from dspy_proact.kept import CallLog
@@ -62,6 +63,9 @@ def test_an_edited_line_and_a_line_of_another_run_are_refused_by_their_number_an
         path.write_text(bad, "utf-8")
         with pytest.raises(RunError, match=rf"calls\.jsonl, line {line}: was changed, or is of another run"):
             ours.run(tmp_path / "ours", Scope(limit=3))
+    shutil.copy(tmp_path / "theirs" / "calls.jsonl", path)
+    with pytest.raises(RunError, match=r"calls\.jsonl, line 1: was changed, or is of another run"):
+        summarize(tmp_path / "ours")
     path.write_text(good + good[:40], "utf-8")
     ours.run(tmp_path / "ours", Scope(limit=3))
     assert len(lines(tmp_path / "ours")) == 6
@@ -110,12 +114,38 @@ def test_replies_for_an_open_stage_are_healed_after_a_kill_and_refused_when_chan
     kept.write_bytes(good.replace(b"0.25", b"0.75"))
     with pytest.raises(RunError, match=r"open/\w+\.jsonl, line 1: was changed, or is of another run"):
         reply()
+    kept.parent.rename(tmp_path / "elsewhere")
+    kept.parent.symlink_to("elsewhere")
+    with pytest.raises(RunError, match=r"open: is a link, and what it leads to would be deleted; remove the link"):
+        reply()
+    kept.parent.unlink()
+    (tmp_path / "elsewhere").rename(kept.parent)
+    (other := kept.with_name("notes.jsonl")).write_text("{}\n", "utf-8")
     kept.write_bytes(good[:-20])  # torn
     assert reply() is None
-    kept.parent.mkdir()
+    assert [*kept.parent.iterdir()] == [other]
     kept.write_bytes(good)
     assert reply(lambda call: False) is None  # its stage had ended when the process was killed
     assert not kept.exists()
+
+
+def test_where_calls_of_ended_stages_are_lost_their_number_stands_in_place_of_the_cost(server, tmp_path):
+    server.script, run = played, tmp_path / "run"
+    at(server).run(run, Scope(limit=2))
+    assert all(usage.usd for usage in summarize(run).usage.values())
+    path = run / "calls.jsonl"
+    first, *others, last = path.read_text("utf-8").splitlines(keepends=True)
+    assert '"stage":"response"' in first
+    path.write_text("".join(others) + last[:40], "utf-8")  # one deleted, one torn
+    assert at(server).run(run, Scope(limit=2)).stages == 0
+    reasons = [f"calls.jsonl lacks the calls of 1 of the {of}" for of in ("responses", "verdicts of openai/gpt-4o")]
+    assert [(usage.calls, usage.usd, usage.reason) for usage in summarize(run).usage.values()] == [
+        (1, None, reason) for reason in reasons
+    ]
+    path.write_text(first + "".join(others) + last, "utf-8")
+    judge = ModelSpec(name="openai/gpt-4o", api_base=server.judge, params={"max_tokens": 4000})
+    Rejudging(Responses.of_run(RunFolder(run)), judge).run(tmp_path / "again")
+    assert all(usage.reason is None for usage in summarize(tmp_path / "again").usage.values())
 
 
 def test_content_that_could_not_be_used_is_kept_whole_and_only_asked_again_when_a_person_says_so(server, tmp_path):

@@ -1,6 +1,7 @@
 """Transcripts and prompts: every request as it was sent, every reply as it came, and what was not kept is said."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -80,8 +81,14 @@ def test_requests_of_a_persons_own_benchmark_are_kept_each_message_once_and_read
     lines = path.read_text("utf-8").splitlines()
     assert len(lines) == len(set(lines)) == 8  # 2 with model, system text and parameters, and the messages of 6 calls
     path.write_text(path.read_text("utf-8").replace("what am I", "who am I"), "utf-8")
-    with pytest.raises(RunError, match=r"messages\.jsonl: the message \w+ was changed; restore it"):
-        exchanges_of(tmp_path / "run")
+    exchanges, problem = exchanges_of(tmp_path / "run")
+    assert re.fullmatch(r"2 of 2 requests .*messages\.jsonl: the message \w+ was changed; restore it", problem)
+    assert all(one.call.parts and one.request is None for one in exchanges)
+    path.write_text("\n".join(lines[:-1]) + "\n", "utf-8")
+    (problem,) = filter(None, (exchanges_of(tmp_path / "run", case)[1] for case in cases))
+    assert re.fullmatch(r"1 of 2 requests .*messages\.jsonl: the message \w+ is not in it; restore it", problem)
+    path.write_text("damaged\n", "utf-8")
+    assert "messages.jsonl, line 1: Invalid JSON" in exchanges_of(tmp_path / "run")[1]
 
 
 def test_calls_of_further_roles_are_kept_rendered_and_shown_before_as_others_are(server, tmp_path, monkeypatch):

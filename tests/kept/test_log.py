@@ -135,7 +135,7 @@ def test_a_damaged_line_before_the_last_is_named_with_the_mend(path: Path, damag
     with pytest.raises(RunError) as caught:
         next(reading)
     assert str(caught.value).startswith(f"{path}, line 2: ")
-    assert str(caught.value).endswith("; delete this line, and the command does it again")
+    assert str(caught.value).endswith("; restore this line, or delete it to go on without it")
 
 
 # Disks without room.

@@ -214,7 +214,7 @@ def test_a_damaged_log_is_refused_and_left_as_it_is(tmp_path, line):
     path = tmp_path / "calls.jsonl"
     path.write_bytes(line)
     for _ in range(2):  # it is not held afterwards either
-        with pytest.raises(RunError, match=r"calls\.jsonl, line 1: .*; delete this line"):
+        with pytest.raises(RunError, match=r"calls\.jsonl, line 1: .*; restore this line, or delete it"):
             log_at(path).__enter__()
     assert path.read_bytes() == line
 
