@@ -1,5 +1,6 @@
 """Untrusted text, made safe to send, to keep and to show."""
 
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
@@ -25,8 +26,12 @@ def encodable(text: str) -> str:
 
 
 def encodable_all(value: Any) -> Any:
-    """A JSON value with every text made `encodable`."""
-    return map_texts(value, encodable)
+    """A JSON value with every text made `encodable`; one that needs no change is given back as it is."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return map_texts(value, encodable)
+    return value
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:

@@ -14,7 +14,7 @@ _PLAIN = frozenset({"bare", "default", "unknown"})
 class Frozen(BaseModel):
     """A value that cannot change, and refuses fields it does not know and numbers that are not finite."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants")
 
 
 class RoleIdentity(Frozen):

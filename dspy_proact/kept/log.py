@@ -19,7 +19,7 @@ from select import select
 from typing import Any, BinaryIO, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json
+from pydantic_core import PydanticSerializationError, from_json
 
 from dspy_proact.errors import RunError, UsageError
 
@@ -114,6 +114,10 @@ class Log(Generic[M]):
 
 def as_text(record: BaseModel) -> str:
     """A record as its line has it; raises a `ValueError` where it holds a nan or an infinity."""
+    with suppress(PydanticSerializationError):  # half a surrogate pair
+        text = record.model_dump_json()
+        if "NaN" not in text and "Infinity" not in text:  # where a text has these words, the slower way is as good
+            return text
     return json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 

@@ -124,7 +124,7 @@ class LoggedEngine(Described):
                 try:
                     content = response_to_dict(response := await self.gated.ask(request))
                     outcome["response"] = encodable_all(content)
-                    if outcome["response"] != content:  # half a surrogate pair is no Unicode: what is kept is given
+                    if outcome["response"] is not content:  # half a surrogate pair is no Unicode: what is kept is given
                         response = None
                 except StageError as error:
                     outcome["failure"] = Failure(kind=error.kind, reason=error.reason, detail=error.detail)
