@@ -278,6 +278,7 @@ def test_a_run_that_names_a_file_as_its_benchmark_runs_no_code_of_it(tmp_path):
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))
     manifest["identity"]["benchmark"] = code_at(tmp_path)
     (tmp_path / "run" / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    (tmp_path / "run" / "calls.jsonl").write_bytes(b"")  # its marks are those of the run that it was
     with pytest.raises(UsageError, match=r"no benchmark is called '.*mine\.py'"):
         leaderboard([summarize(tmp_path / "run")])
     with pytest.raises(UsageError, match=r"no benchmark is called '.*mine\.py'"):
