@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -222,6 +223,10 @@ def test_script_in_texts_and_pseudonyms_is_text(browser, hostile):
         expect(response).to_contain_text("<script>alert(1)</script><img src=x onerror=alert(1)>")
         assert response.locator("img, script").count() == 0
         response.locator(".w", has_text="alert").first.dblclick()
+        with suppress(AssertionError):  # on a busy machine a double click was lost once
+            expect(page.locator(".marked q")).to_have_text(["alert"], timeout=15_000)
+        if not page.locator(".marked q").count():
+            response.locator(".w", has_text="alert").first.dblclick()
         expect(page.locator(".marked q")).to_have_text(["alert"])  # the page marks after the event
         press(page, "1", "5", "r")
         page.keyboard.type("</textarea><script>alert(2)</script>")
