@@ -21,7 +21,7 @@ from dspy_proact.evaluation.checks import checked
 from dspy_proact.evaluation.own_file import located
 from dspy_proact.evaluation.participant import fingerprint_of, role_of
 from dspy_proact.evaluation.tuning import Feedback
-from dspy_proact.models import Doorkeeper, ModelSpec
+from dspy_proact.models import AllowedModels, ModelSpec
 from dspy_proact.programs import DataSource
 from dspy_proact.programs.asking import ask_now, run_now
 from dspy_proact.programs.card import CardRow, overlap, texts_in
@@ -99,7 +99,7 @@ class AssistantTarget(Target):
         models, self.judges = {"assistant": (spec, role_of(declared, "assistant"))}, dict[str, Any]()
         if (reporting := declared.judge(self.settings, Start())) is not None:
             tuning = self.tuning.student(declared.judge(self.settings, Start()))
-            Doorkeeper().require(reporting)
+            AllowedModels().require(reporting)
             self.judges = {"judge": tuning, "report_judge": reporting}
             reported_by = ModelSpec.of(report_judge).beside(tuned_by)
             models["judge"] = tuned_by, role_of(declared, "judge")

@@ -24,7 +24,7 @@ from dspy_proact.errors import Halt, Interrupted, UsageError
 from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.kept import CALLS, CallLog, Claim, Claimed, Identified, now, versions
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
-from dspy_proact.models import Doorkeeper, Gate, Model, open_model, wait_for
+from dspy_proact.models import AllowedModels, Gate, Model, open_model, wait_for
 from dspy_proact.optimizer_names import optimizers_of
 from dspy_proact.programs import Card, CardUsage, DataSource, Provenance
 from dspy_proact.programs.artefact import Artefact, signature_of, states_of, write_artefact
@@ -221,9 +221,9 @@ class Compile:
             progress.count_paid(sum(spent))
 
         log.on_call = count
-        door = Doorkeeper(model.lm for model in task.models.values())
+        allowed = AllowedModels(model.lm for model in task.models.values())
         try:
-            with dspy.context(callbacks=[*dspy.settings.callbacks, door]):
+            with dspy.context(callbacks=[*dspy.settings.callbacks, allowed]):
                 return task._cross_fit(progress, folder)
         finally:
             wait_for(log.settled())

@@ -17,7 +17,7 @@ from dspy_proact.evaluation.compiled import compiled_program
 from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.evaluation.tuning import Feedback, tuning_of
-from dspy_proact.models import Doorkeeper, Model, ModelSpec, Role
+from dspy_proact.models import AllowedModels, Model, ModelSpec, Role
 from dspy_proact.plain_text import map_texts, tame
 from dspy_proact.programs import DataSource
 from dspy_proact.programs.artefact import Artefact, Cuts, ProgramRole, read_artefact
@@ -134,7 +134,7 @@ class Target(ABC):
         Raises a `UsageError` where the start cannot be used, or has seen some of the rows that are to be tested.
         """
         program = self.tuning.student(compiled_program(self.declared, self.settings, start, self.role))
-        Doorkeeper().require(program)
+        AllowedModels().require(program)
         artefact = read_artefact(start.file, self.role) if start.file else None
         if artefact:
             self.learned_before = artefact.card.learned_from

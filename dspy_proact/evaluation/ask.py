@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from dspy_proact.evaluation.benchmark import NO_ROLES, Benchmark
 from dspy_proact.evaluation.checks import file_of, require_answer, require_grade
 from dspy_proact.evaluation.own_file import located
-from dspy_proact.models import Doorkeeper
+from dspy_proact.models import AllowedModels
 from dspy_proact.programs.answer import ours
 from dspy_proact.programs.asking import Asking, ask_now
 from dspy_proact.programs.direct import Direct
@@ -32,15 +32,15 @@ class Ask:
     """Answers to the cases before this one in its chain, in their order; None for one that could not be used."""
     roles: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The further models of an answer: a `dspy.LM` for each of the benchmark's `roles`, an `Embedder` as `embedder`."""
-    door: Doorkeeper = field(default_factory=Doorkeeper, repr=False)
+    allowed: AllowedModels = field(default_factory=AllowedModels, repr=False)
     """Refuses all other models of a run."""
 
     @classmethod
     def in_run(cls, program: Any, lm: dspy.LM | None, settings: Settings, roles: Mapping[str, Any] = NO_ROLES) -> "Ask":
         """Asks straight through the gate; raises a `UsageError` where the program has a model of its own."""
-        door = Doorkeeper([lm, *roles.values()])
-        door.require(program)
-        return cls(program, lm, settings, Direct(lm) if lm else None, roles=roles, door=door)
+        allowed = AllowedModels([lm, *roles.values()])
+        allowed.require(program)
+        return cls(program, lm, settings, Direct(lm) if lm else None, roles=roles, allowed=allowed)
 
     async def answer(self, declared: Benchmark[Any, Any], case: Case) -> BaseModel:
         """A benchmark's answer to a case; raises a `StageError` when there is none."""
@@ -75,6 +75,6 @@ class Ask:
             yield  # all of it is ours, and asks no other way
             return
         lean = {"disable_history": True, "max_trace_size": 0}
-        callbacks = [*dspy.settings.callbacks, self.door]
+        callbacks = [*dspy.settings.callbacks, self.allowed]
         with ours(), dspy.context(lm=self.lm or dspy.settings.lm, callbacks=callbacks, **lean):
             yield

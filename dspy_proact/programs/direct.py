@@ -14,9 +14,9 @@ import dspy
 from dspy import AdapterParseError
 from dspy.lm15 import DataPart, Message, Request, Response, TextPart, request_from_openai_chat
 
+from dspy_proact.models.allowed import AllowedModels
 from dspy_proact.models.dspy_internals import NO_RESPONSE, async_engine_of
 from dspy_proact.models.engine import Described
-from dspy_proact.models.outside import Doorkeeper
 from dspy_proact.programs.answer import Answer, mark_cut, ours
 from dspy_proact.programs.asking import ask
 from dspy_proact.programs.fenced_json import FencedJSON
@@ -38,7 +38,7 @@ class Direct:
 
     async def __call__(self, predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
         """The answer; raises ours of `errors`."""
-        if any(not isinstance(callback, Doorkeeper) for callback in dspy.settings.callbacks):
+        if any(not isinstance(callback, AllowedModels) for callback in dspy.settings.callbacks):
             with dspy.context(lm=self._lm, **_LEAN):
                 return await ask(predictor, adapter, **inputs)
         signature = cast("Any", predictor.signature)

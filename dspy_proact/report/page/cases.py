@@ -296,7 +296,8 @@ def _images(reading: Reading, summary: Summary, held: Block) -> Iterator[list[An
             number = held.image(thumbnail.load()) if held.image_room else None
             if number is None and held.image_room < IMAGE_ROOM // 100:
                 held.image_room = 0  # a page of many cases is not to read images that it does not hold
-            yield [thumbnail.caption, number, *([] if number is not None else ["no room for more images"])]
+            reason = [] if number is not None else ["no room for more images"]
+            yield [thumbnail.caption, number, *reason]
     except CorpusError as error:
         yield ["images", None, str(error)]
 

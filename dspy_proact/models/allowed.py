@@ -19,7 +19,7 @@ _MEND = (
 )
 
 
-class Doorkeeper(BaseCallback):
+class AllowedModels(BaseCallback):
     """Lets a program call these models, and copies of them, and no others; a callback of DSPy's.
 
     Args:
