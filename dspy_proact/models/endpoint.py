@@ -21,6 +21,10 @@ _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 _ADDED_PATH = "/chat/completions"
 _LONG_SECRET = 12
 """Characters: a shorter one may be a word."""
+_COMPATIBLE = frozenset(
+    ("openai", "custom_openai", "hosted_vllm", "lm_studio", "llamafile", "litellm_proxy", "ollama", "ollama_chat")
+)
+"""litellm's names of servers of one's own."""
 _FIXED_ENDPOINTS = {
     "BYTEZ": "api.bytez.com",
     "REPLICATE": "api.replicate.com",
@@ -60,15 +64,26 @@ class Route:
                 f"or give `{argument}.api_base` for a server that asks for none."
             )
 
+    @property
+    def speaks_openai(self) -> bool:
+        """Whether requests go out in the form of OpenAI's chat protocol, which servers of one's own take."""
+        return self.dialect == "openai-chat" or self.provider in _COMPATIBLE
+
+    @property
+    def key(self) -> str | None:
+        """What is sent as the key: that of the provider's own variables, or a placeholder."""
+        # By litellm other variables may count too, which hold no key of this protocol.
+        names = self.key_variables if self.native else (f"{self.provider.upper()}_API_KEY",)
+        return self._placeholder or next((os.environ[name] for name in names if os.environ.get(name)), None)
+
     def engines(self, *, connections: int, timeout: float) -> Callable[[], Any]:
         """A function that makes asynchronous engines; each belongs to one event loop."""
         if not self.native:
             options = self.litellm_options(timeout)
             bound_clients_of_litellm()
             return lambda: ClosingLiteLLM(**options)
-        key = self._placeholder or next((os.environ[name] for name in self.key_variables if os.environ.get(name)), None)
         config = RouterConfig(
-            api_keys={self.provider: key} if key else None,
+            api_keys={self.provider: self.key} if self.key else None,
             base_urls={self.provider: self.api_base} if self.api_base else None,
             max_connections=connections,
             timeouts=Timeouts(connect=min(10.0, timeout), read=timeout, write=timeout, pool=None),

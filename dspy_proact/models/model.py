@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -34,10 +34,12 @@ from dspy_proact.models.gate import Cost, Gate, Limits, most_of_messages
 from dspy_proact.models.image_tokens import image_tokens
 from dspy_proact.models.logged import LoggedEngine, LoggedLM
 from dspy_proact.models.prices import EMBEDDED_PRICE, find_capacity, find_price
+from dspy_proact.models.server import find_server
 from dspy_proact.models.spec import (
     EMBEDDED,
     LIMIT,
     SCHEMA,
+    Capacity,
     Decoding,
     ModelSpec,
     Role,
@@ -96,7 +98,7 @@ class Model:
         limit = self.decoding.get(LIMIT)
         if limit is None or self.route is None:
             return None
-        greater = min(2 * limit, find_capacity(self.route).tokens or 2 * limit)
+        greater = min(2 * limit, _capacity(self.route).tokens or 2 * limit)
         return greater if greater > limit else None
 
     def most(self, messages: Sequence[Mapping[str, Any]], images: Iterable[tuple[int, int]] = ()) -> Cost:
@@ -129,9 +131,13 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
         return Model(EMBEDDED, role, _lm(gated, log, {}), {}, (), None, EMBEDDED_PRICE)
     name, params = spec.name, {key: value for key, value in spec.params.items() if key != SCHEMA}
     require_parameters(f"{argument}.params", spec.params)
+    if name.startswith("vllm/"):
+        mend = f"For a vLLM server name hosted_{name}, and its address with `{argument}.api_base`"
+        raise UsageError(f"`{argument}` {name}: would run vLLM in this process. {mend}")
     route = find_route(name, spec.api_base, gate.backend)
     without_schema = spec.params.get(SCHEMA, ...) is None
-    capacity = find_capacity(route)
+    # A person's own limit is sent as it is: the endpoint is not asked, so that what was run is rendered without it.
+    capacity = find_capacity(route) if LIMIT in params else _capacity(route)
     known = {"capacity": capacity, "temperature": role.temperature}
     preset = decoding(name, role.writes, **known)
     sent = decoding(name, role.writes, params, **known)
@@ -169,6 +175,13 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
 @cache
 def _capabilities(name: str, native: bool) -> Any:
     return capabilities(dspy.LM(name, engine="auto" if native else "litellm"))
+
+
+def _capacity(route: Route) -> Capacity:
+    """What litellm's map and the endpoint itself say of a model."""
+    known = find_capacity(route)
+    limits = [limit for limit in (known.tokens, find_server(route).longest_answer) if limit]
+    return replace(known, tokens=min(limits, default=None))
 
 
 def _extensions(route: Route, sent: Decoding) -> dict[str, Any]:

@@ -32,6 +32,9 @@ async def serve(answers: Mapping[str, Answer]) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal count
         while head := await reader.readuntil(b"\r\n\r\n"):
+            if head.startswith(b"GET "):  # it says nothing of itself
+                writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+                continue
             await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
             _, low, high, role, *_ = head.split(b" ")[1].decode().split("/")
             count += 1  # evenly spread, and the same for whoever asks

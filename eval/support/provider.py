@@ -189,6 +189,9 @@ class SimulatedProvider:
         """Answer one request; whether the connection goes on."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {name.lower(): text.strip() for name, _, text in (line.partition(":") for line in head[1:])}
+        if head[0].startswith("GET "):  # it says nothing of itself
+            writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+            return True
         body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))))
         role = head[0].split()[1].split("/")[1]
         received = Received(role, body, headers, self.received.total())

@@ -142,6 +142,10 @@ class Server:
     def __init__(self, script: Script = healthy):
         self.script = script
         self.sent: list[Sent] = []
+        self.documents: dict[str, Any] = {}
+        """What a GET finds, by what follows the role in its path, such as `/v1/models`: JSON, or the answer."""
+        self.visits: list[tuple[str, str | None]] = []
+        """The path of each GET, and the key that came with it."""
         self.in_flight = 0
         self.most_in_flight = 0
         self.hung_up = threading.Event()
@@ -192,6 +196,7 @@ class Server:
     async def _start(self) -> int:
         application = web.Application(client_max_size=10**9)
         application.router.add_post("/{role}/v1/{rest:.*}", self._answer)
+        application.router.add_get("/{role}{rest:/.*}", self._document)
         self._runner = web.AppRunner(application, shutdown_timeout=0.1, handler_cancellation=True)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
@@ -216,6 +221,13 @@ class Server:
         body = answer.raw if answer.raw is not None else json.dumps(_completion(sent, answer)).encode()
         kind = "text/event-stream" if sent.body.get("stream") and answer.status == 200 else "application/json"
         return web.Response(body=body, status=answer.status, headers=answer.headers, content_type=kind)
+
+    async def _document(self, request: web.Request) -> web.Response:
+        self.visits.append((request.path, request.headers.get("Authorization")))
+        document = self.documents.get(request.match_info["rest"], Answer(status=404, raw=b"not here"))
+        answer = document if isinstance(document, Answer) else Answer(raw=json.dumps(document).encode())
+        await asyncio.sleep(answer.delay)
+        return web.Response(body=answer.raw, status=answer.status, headers=answer.headers)
 
     async def _stream(self, request: web.Request, sent: Sent, answer: Answer) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **answer.headers})

@@ -79,7 +79,7 @@ def test_a_provider_that_ignores_the_endpoint_is_refused_with_one(model):
     ("model", "problem"),
     [
         ("openai_like/any", "no chat client for this provider, so the endpoint has no effect.* hosted_vllm/NAME"),
-        ("vllm/any", "needs a further package for this provider: No module named 'vllm'"),
+        ("vllm/any", "would run vLLM in this process. For a vLLM server name hosted_vllm/any, and its address with"),
     ],
 )
 def test_a_provider_that_cannot_be_called_ends_the_run_with_the_reason(
