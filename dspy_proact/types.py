@@ -65,7 +65,7 @@ class Quote(Frozen):
     end: int | None = None
     """Index after its last character; None when it was not found."""
     short: bool = False
-    """Whether it was found and has too few words to be evidence, by `Passage.is_evidence`."""
+    """Whether it was found and has too few words to be evidence, by `Passage.quote`."""
 
     @property
     def counts(self) -> bool:

@@ -44,6 +44,10 @@ FOLDED = {
     "list numbers, copied": (LISTED, LISTED),
     "list numbers, on one line": (LISTED, "do this: 1. label boxes 2) call Ann"),
     "a number that a line break put first": ("it closes at\n5. Bring a coat", "it closes at 5. Bring a coat"),
+    "a line break, escaped twice": ("label the boxes.\nCall Ann", r"label the boxes.\nCall Ann"),
+    "a letter, escaped twice": ("the caf\u00e9 at nine", r"the caf\u00e9 at nine"),
+    "escaped for HTML": ("salt & pepper at the caf\u00e9", "salt &amp; pepper&nbsp;at the caf&eacute;"),
+    "keycap": ("step 1\ufe0f\u20e3 label", "step 1 label"),
 }
 
 
@@ -87,6 +91,16 @@ FORMS = {
     "half-width kana": ("\uff8c\uff6a\uff98\uff70", "\u30d5\u30a7\u30ea\u30fc"),
     "Korean in parts": ("\u1107\u1162\u1100\u1161", "\ubc30\uac00"),
     "unit": ("take 5\u338f along", "take 5kg along"),
+    "Turkish capital": ("\u0130stanbul i\u00e7in", "istanbul i\u00e7in"),
+    "Arabic with and without vowel points": (
+        "\u0627\u0650\u062d\u0652\u0632\u0650\u0645\u0650",
+        "\u0627\u062d\u0632\u0645",
+    ),
+    "Arabic, drawn out": ("\u0627\u062d\u0640\u0640\u0632\u0645\u0640", "\u0627\u062d\u0632\u0645"),
+    "an Arabic vowel point by itself": ("\u0632\ufe77\u0645\ufc60", "\u0632\u0645"),
+    "an Arabic letter with a mark that is a part of it": ("\u0627\u064e\u0653\u0645", "\u0622\u0645"),
+    "Hebrew with and without vowel points": ("\u05d0\u05b8\u05e8\u05d5\u05b9\u05d6\u05bc", "\u05d0\u05e8\u05d5\u05d6"),
+    "a Hebrew letter with its point": ("\ufb2a\u05dd", "\u05e9\u05dd"),
 }
 
 
@@ -147,6 +161,11 @@ MISSING = {
     "the first piece is not there": (RESPONSE, "Burn ... call Ann"),
     "a piece that is the end of a word": (RESPONSE, "Label ... oxes"),
     "pieces of one word": (RESPONSE, "L ... be ... l"),
+    "a number without its last digit": ("\u0e23\u0e32\u0e04\u0e32 \u0e55\u0e50", "\u0e23\u0e32\u0e04\u0e32 \u0e55"),
+    "a letter without its tone": ("\u0e44\u0e21\u0e49", "\u0e44\u0e21"),
+    "a letter without the one below it": ("\u1781\u17d2\u1785\u1794", "\u1781\u17d2"),
+    "a letter that stands below another": ("\u1781\u17d2\u1785\u1794", "\u1785\u1794"),
+    "the beginning of a Tibetan syllable": ("\u0f58\u0f7a\u0f51\u0f0b", "\u0f58\u0f7a"),
 }
 
 
@@ -177,13 +196,16 @@ CJK = "\u660e\u5929\u6e21\u8f2a\u505c\u822a\uff0c\u8acb\u65e9\u9ede\u51fa\u767c\
 
 
 RUNS = ["\u0e40\u0e23\u0e37\u0e2d\u0e2b\u0e22\u0e38\u0e14", "\u30d5\u30a7\u30ea\u30fc", "\ubc30\uac00"]
-"""Thai, Japanese and Korean."""
+RUNS += ["\u1785\u1784\u17d2\u1780\u17c0\u1784", "\u1000\u102d\u102f\u101a\u1014", "\u0e9e\u0eb1\u0e81"]
+RUNS += ["\U00020bb7\U00020bb7\u91ce"]
+"""Thai, Japanese, Korean, Khmer, Burmese, Lao, and rare Chinese characters."""
 UNSPACED = [
     (CJK, "\u6e21\u8f2a\u505c\u822a", "\u6e21\u8f2a\u505c\u822a"),
     (CJK, "\u6e21 \u8f2a\n\u505c\u822a", "\u6e21\u8f2a\u505c\u822a"),
     (CJK, "\u505c\u822a\u8acb\u65e9", "\u505c\u822a\uff0c\u8acb\u65e9"),
     (CJK, "\u660e\u5929\u2026\u51fa\u767c", CJK[:-1]),
     ("Nimm die\u6e21\u8f2a2 heute", "\u6e21\u8f2a2", "\u6e21\u8f2a2"),
+    ("\u30d5\u30a7\u30fb\u30ea\u30fc", "\u30d5\u30a7\u30ea\u30fc", "\u30d5\u30a7\u30fb\u30ea\u30fc"),
     *((f"{text}{text[::-1]}", text, text) for text in RUNS),
     *((f"x{text}y", text, text) for text in RUNS),
 ]
@@ -192,6 +214,32 @@ UNSPACED = [
 @pytest.mark.parametrize(("text", "quote", "stands"), UNSPACED)
 def test_a_script_without_blanks_is_found_character_by_character(text, quote, stands):
     assert quoted_part(text, quote) == stands
+
+
+OTHER_WORDS = {
+    "Hindi": ("\u0926\u093f\u0928", "\u0926\u093e\u0928"),  # day, gift
+    "Hindi, a vowel at the end": ("\u0915\u0932\u093e", "\u0915\u0932"),  # art, tomorrow
+    "Bengali": ("\u09a6\u09bf\u09a8", "\u09a6\u09be\u09a8"),
+    "Punjabi": ("\u0a26\u0a3f\u0a28", "\u0a26\u0a3e\u0a28"),
+    "Gujarati": ("\u0aa6\u0abf\u0aa8", "\u0aa6\u0abe\u0aa8"),
+    "Odia": ("\u0b26\u0b3f\u0b28", "\u0b26\u0b3e\u0b28"),
+    "Tamil": ("\u0baa\u0bb2\u0bcd", "\u0baa\u0bbe\u0bb2\u0bcd"),  # tooth, milk
+    "Telugu": ("\u0c15\u0c3e\u0c32\u0c41", "\u0c15\u0c32"),  # leg, dream
+    "Kannada": ("\u0cae\u0ca8\u0cc6", "\u0cae\u0cbe\u0ca8"),  # house, honour
+    "Malayalam": ("\u0d15\u0d32", "\u0d15\u0d3e\u0d32\u0d02"),  # art, time
+    "Sinhala": ("\u0db8\u0dbd", "\u0db8\u0dcf\u0dbd"),
+    "Maldivian": ("\u0784\u07a6\u0783\u07aa", "\u0784\u07a8\u0783\u07a9"),
+    "Turkish": ("\u0131l\u0131k", "ilik"),  # lukewarm, marrow
+    "Hebrew, other letters": ("\u05d0\u05b8\u05e8", "\u05e2\u05b8\u05e8"),
+    "an accent that no letter has": ("x\u0300y", "x y"),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER_WORDS.values(), ids=OTHER_WORDS)
+def test_words_that_differ_in_a_mark_are_other_words(one, other):
+    assert quoted_part(f"{one} {one} {one}", other) is None
+    assert quoted_part(f"{other} {other} {other}", one) is None
+    assert quoted_part(f"{other} {one}. {other}", one) == one
 
 
 @pytest.mark.parametrize("empty", ["", " \n", "...", "**", '""', "\U0001f44d"])
@@ -222,6 +270,9 @@ SEPARATED = {
     "semicolon": "Label the boxes; call Ann",
     "slash": "Label the boxes / call Ann",
     "bar": "Label the boxes | call Ann",
+    "single quotation marks after a label": "The response says 'Label the boxes' and 'call Ann'.",
+    "curly ones": "It says \u2018Label the boxes\u2019, and then \u2018call Ann\u2019.",
+    "lines with labels": "First: 'Label the boxes'\nLater: 'call Ann'",
 }
 
 
@@ -229,6 +280,12 @@ SEPARATED = {
 def test_several_quotes_in_one_string_are_looked_up_one_by_one(entry):
     located = locate_quotes([entry], RESPONSE)
     assert [RESPONSE[quote.start : quote.end] for quote in located] == ["Label the boxes", "call Ann"]
+
+
+def test_an_apostrophe_is_no_quotation_mark():
+    text = "Ann's boat isn't late, is it?"
+    assert [quote.text for quote in locate_quotes([f"It says '{text}'"], text)] == [text]
+    assert [quote.text for quote in locate_quotes(["Ann's boats' masts"], text)] == ["Ann's boats' masts"]
 
 
 @pytest.mark.parametrize("text", ['He said "one"; she said "two".', "one / two\nthree; four | five"])
@@ -249,6 +306,18 @@ COUNTING = {
     "what does not stand there": ("the boxes Label", RESPONSE, False),
     "two words with something unseen in them": ("ca\u200bll A\u200bn\u200bn", RESPONSE, False),
     "three words with something unseen in them": ("Label the bo\u00adxes", RESPONSE, True),
+    "words that something unseen parts": ("label the boxes", "Then label\u200bthe\u200bboxes.", True),
+    "a link of one word": ("[it](https://boats.example/a)", "Take [it](https://boats.example/a) at nine.", False),
+    "a link of three words": ("[the old boat](a)", "Take [the old boat](a) at nine.", True),
+    "numbers of a list": ("1. boxes 2. bags", "Take\n1. boxes\n2. bags\n3. hats", False),
+    "items of a list": ("1. boxes 2. bags 3. hats", "Take\n1. boxes\n2. bags\n3. hats\n4. oars", True),
+    "the whole of a short list": ("boxes, bags", "1. boxes\n2. bags", True),
+    "two words of Hindi": (
+        "\u0926\u0940\u092a\u0915 \u0915\u094b",
+        "\u0926\u0940\u092a\u0915 \u0915\u094b \u0906\u091c",
+        False,
+    ),
+    "two letters of Khmer": ("\u1781\u17d2\u1785\u1794\u17cb", "\u1781\u17d2\u1785\u1794\u17cb\u1780", False),
 }
 
 
@@ -293,7 +362,7 @@ BETWEEN = st.sampled_from(
 
 
 def folded(word):
-    return unicodedata.normalize("NFKC", word).casefold()
+    return unicodedata.normalize("NFKC", word).casefold().replace("i\u0307", "i")
 
 
 @given(WORDS, st.data())
@@ -322,6 +391,35 @@ def test_the_words_of_a_text_are_found_whatever_nobody_sees_in_them(words, data)
     text = data.draw(BETWEEN).join(hidden)
     assert Passage(text).find(" ".join(words)) == (0, len(text))
     assert words_of(text) == words_of(" ".join(words))
+
+
+# A consonant, and a vowel or another mark of Hindi and of Tamil, or none.
+SYLLABLES = st.sampled_from(
+    [a + b for a in "\u0915\u0926\u0928" for b in ["", *"\u093e\u093f\u0940\u0902\u094d\u093c"]]
+)
+TAMIL = st.sampled_from([a + b for a in "\u0b95\u0baa" for b in ["", *"\u0bbe\u0bbf\u0bc6\u0bcb\u0bcd"]])
+MARKED = st.lists(st.one_of(st.lists(kind, min_size=1, max_size=3).map("".join) for kind in (SYLLABLES, TAMIL)))
+
+
+@given(MARKED, MARKED)
+def test_words_with_marks_are_found_where_they_stand_and_nowhere_else(words, quoted):
+    positions = [at for at in range(len(words) - len(quoted) + 1) if words[at : at + len(quoted)] == quoted]
+    start = sum(len(word) + 1 for word in words[: positions[0]]) if positions and quoted else None
+    expected = None if start is None else (start, start + len(" ".join(quoted)))
+    assert Passage(" ".join(words)).find(" ".join(quoted)) == expected
+    assert words_of(" ".join(words)) == [unicodedata.normalize("NFC", word) for word in words]
+
+
+POINTS = st.text(st.sampled_from("\u064e\u0651\u0652\u0670\u0640\u06e1\u05b8\u05bc"), max_size=3)
+
+
+@given(st.lists(st.text(st.sampled_from("\u0628\u062a\u0645\u05d0\u05e9a"), min_size=1), min_size=1), st.data())
+def test_points_that_may_be_missing_change_no_word_and_no_place(words, data):
+    pointed = ["".join(letter + data.draw(POINTS) for letter in word) for word in words]
+    text = " ".join(pointed)
+    assert Passage(text).find(" ".join(words)) == (0, len(text))
+    assert Passage(" ".join(words)).find(text) == (0, len(" ".join(words)))
+    assert words_of(text) == words
 
 
 ODD = st.lists(st.one_of(st.text(max_size=3), st.sampled_from([text for text, _ in FORMS.values()]))).map("".join)

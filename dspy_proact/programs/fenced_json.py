@@ -25,8 +25,18 @@ _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 _LONGEST_LIST = 200
 """Of quotes and the like; nobody names so many, and each is looked up."""
-_FENCE = "`[] \t\r\n"
 _OBJECT = re.compile(r"\{\s*[\"'{}]")
+_STRING_OR_LAST_COMMA = re.compile(r"\"(?:[^\"\\]|\\.)*+\"?|(?<=[\w\"\]}])\s*,(?=\s*[}\]])", re.DOTALL)
+_MOST_MENDED = 100
+"""Objects with such a comma in one answer; to look for one reads the rest of the answer."""
+_TOKEN = r"(?:</?s>|<eos>|<pad>|<end_of_turn>|<\|[^|<>\s]{1,40}\|>|<\uff5c[^\uff5c<>\s]{1,40}\uff5c>|\[/INST\])"
+"""What ends a message in a model's own format, where a server leaves it in the text."""
+_AFTER = re.compile(rf"`{{3,}}\w*|{_TOKEN}")
+_FENCE = "`[], \t\r\n"
+_LAST_TOKENS = re.compile(rf"(?:{_TOKEN}\s*){{1,8}}\Z")
+_STRAIGHT = str.maketrans("\u201c\u201d\u201e", '"""')
+_MARKUP = " \t\r\n*_`~#.\"'\u201c\u201d\u2018\u2019"
+"""What may stand around a word of a fixed choice."""
 
 
 class FencedJSON(dspy.JSONAdapter):
@@ -34,7 +44,7 @@ class FencedJSON(dspy.JSONAdapter):
 
     A field named in `fenced` is quoted line by line, each line marked, so that nothing in it can close the fence or
     imitate a field; the other inputs are typed values and stand as one line of JSON each. An input that is an image, or
-    a list of images, is sent as such at its place; no text becomes one. In the answer a key given twice, or a second
+    a list of images, is sent as such at its place; no text becomes one. In the answer a key given twice, or another
     object with the same fields, is an error and not a choice. Demos are worked examples in the system message.
 
     Args:
@@ -133,6 +143,7 @@ class FreeText(FencedJSON):
         except AdapterParseError:
             rest = _THINKING.sub("", completion)
             text = completion if rest == completion else rest.strip()  # blanks at the beginning are the matcher's
+            text = _LAST_TOKENS.sub("", text)
             if not text.strip() or text.lstrip().startswith("<think>"):
                 raise
             *others, last = signature.output_fields
@@ -177,12 +188,13 @@ def _worked_examples(shown: _Demos) -> tuple[dict[str, Any], ...]:
 
 
 def _as_meant(value: Any, annotation: Any) -> Any:
-    """A word of a fixed choice as the choice has it, whatever its case; an object that is written as a text, read."""
+    """A word of a fixed choice as the choice has it, whatever its case, bold or quoted; an object in a text, read."""
     if not isinstance(value, str):
         return value
     if get_origin(annotation) is Literal:
         words = {str(word).casefold(): word for word in get_args(annotation)}
-        return words.get(value.strip().casefold(), value)
+        folded = value.casefold()
+        return words.get(folded.strip(), words.get(folded.strip(_MARKUP), value))
     if get_origin(annotation) is dict:
         with suppress(ValueError, RecursionError):
             return json.loads(value)
@@ -210,26 +222,41 @@ def fence(text: str) -> str:
 def only_object(completion: str, names: set[str]) -> dict[str, Any]:
     """The one object in an answer that has fields of ours; what stands before it may lead to it.
 
-    Where something that begins like an object is broken, or where words follow, which might take the verdict back,
-    nothing is trusted: a `ValueError` says what is wrong.
+    Where something that begins like an object is broken, where another object differs, or where words follow, which
+    might take the verdict back, nothing is trusted: a `ValueError` says what is wrong. Read all the same is what can
+    only mean one thing: the same object twice, line breaks and tabs in a string, a comma after the last element,
+    typographic quotation marks where there are no others, and special tokens at the end.
     """
     text = _THINKING.sub("", completion)
     if text.lstrip().startswith("<think>"):
         raise ValueError("the thoughts never end")
-    decoder = json.JSONDecoder(object_pairs_hook=_unrepeated)
-    objects: list[dict[str, Any]] = []
-    after, end = "", 0
+    if '"' not in text:
+        text = text.translate(_STRAIGHT)
+    objects = dict[str, dict[str, Any]]()
+    after, end, mended = "", 0, 0
     while begin := _OBJECT.search(text, end):
         after += text[end : begin.start()] if objects else ""
-        value, end = decoder.raw_decode(text, begin.start())
-        objects += [value] if names & value.keys() else []
+        try:
+            value, end = _DECODER.raw_decode(text, begin.start())
+        except json.JSONDecodeError:
+            mended += 1
+            rest = text[begin.start() :]
+            without = _STRING_OR_LAST_COMMA.sub(lambda m: m[0] if m[0][0] == '"' else " " * len(m[0]), rest)
+            if mended > _MOST_MENDED or rest == without:
+                raise
+            value, length = _DECODER.raw_decode(without)
+            end = begin.start() + length
+        if names & value.keys():
+            objects[json.dumps(value, sort_keys=True)] = value
     if len(objects) != 1:
-        raise ValueError(f"one JSON object was asked for, {len(objects) or 'none'} found")
-    if (after + text[end:]).strip(_FENCE):
+        count = f"{len(objects)} different ones" if objects else "none"
+        raise ValueError(f"one JSON object was asked for, {count} found")
+    if _AFTER.sub("", after + text[end:]).strip(_FENCE):
         raise ValueError("words follow the JSON object")
-    if missing := sorted(names - objects[0].keys()):
+    (answer,) = objects.values()
+    if missing := sorted(names - answer.keys()):
         raise ValueError(f"the field {missing[0]!r} is missing")
-    return objects[0]
+    return answer
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -238,12 +265,15 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
+_DECODER = json.JSONDecoder(object_pairs_hook=_unrepeated, strict=False)
+
+
 def _plain(name: str, answer: dict[str, Any]) -> Any:
-    """Liberties that change no meaning: a lone quote for a list of one, null for none, a grade in small letters."""
+    """Liberties that change no meaning: a lone quote for a list of one, null for none."""
     value = answer[name]
     if isinstance(value, str):
         value = encodable(value)
-        return [value] if name == "evidence" else value.strip().upper() if name == "grade" else value
+        return [value] if name == "evidence" else value
     if name == "evidence" and value is None:
         return []
     if isinstance(value, list) and len(value) > _LONGEST_LIST:

@@ -156,6 +156,24 @@ READ = {
     "thoughts before it": (f"<think>so</think>{GOOD}", {}),
     "thoughts with another verdict": (f"\n<think>\n{written(grade='FAIL')}\n</think>\n\n{GOOD}", {}),
     "thoughts with a brace": (f"<think>{{</think>{GOOD}", {}),
+    "line breaks and tabs in a string": (
+        written(reasoning="@").replace("@", "a\n\tb\r\n"),
+        {"reasoning": "a\n\tb\r\n"},
+    ),
+    "a comma after the last field": (f"{GOOD[:-1]},\n}}", {}),
+    "a comma after the last quote": (GOOD.replace("]", " , ]"), {}),
+    "such commas, and others in strings": (
+        written(reasoning="a,} b ,]", evidence=["\\", "e,"]).replace('"]', '",]'),
+        {"reasoning": "a,} b ,]", "evidence": ["\\", "e,"]},
+    ),
+    "the same verdict twice": (f"{GOOD}\n{GOOD}", {}),
+    "the same in fences of code": (f"```json\n{GOOD}\n```\n\n```json\n{json.dumps(VERDICT, indent=1)}\n```", {}),
+    "the same in a list, in another order": (f"[{GOOD}, {json.dumps(dict(reversed(VERDICT.items())))}]", {}),
+    "a special token after it": (f"{GOOD}<|eot_id|>", {}),
+    "special tokens after its fence": (f"```json\n{GOOD}\n```</s>\n<|im_end|>\n<end_of_turn>", {}),
+    "bold grade": (written(grade="**PASS**"), {}),
+    "grade in code, with a stop": (written(grade="`Fail`."), {"grade": "FAIL"}),
+    "typographic quotation marks alone": (GOOD.replace('"', "\u201c"), {}),
 }
 
 
@@ -180,8 +198,22 @@ REFUSED = {
     "fields of DSPy's chat format": "[[ ## reasoning ## ]]\nr\n\n[[ ## evidence ## ]]\n[]\n\n[[ ## grade ## ]]\nPASS",
     "cut": GOOD[:-3],
     "two verdicts": GOOD + written(grade="FAIL"),
-    "the same verdict twice": f"{GOOD}\n{GOOD}",
-    "two verdicts in a list": f"[{GOOD}, {GOOD}]",
+    "two verdicts for other reasons": GOOD + written(reasoning="s"),
+    "two verdicts that are equal in Python": written(x=1) + written(x=True),
+    "two verdicts in a list": f"[{GOOD}, {written(grade='FAIL')}]",
+    "two verdicts, one with a comma too many": f"{GOOD} {written(grade='FAIL')[:-1]},}}",
+    "a comma and no field": "{,}",
+    "a comma in place of a quote": GOOD.replace('"e"', ","),
+    "two commas": f"{GOOD[:-1]},,}}",
+    "special tokens and a second verdict": f"{GOOD}<|eot_id|>{written(grade='FAIL')}",
+    "special tokens and words": f"{GOOD}<|eot_id|> I take that back.",
+    "a token of several words": f"{GOOD}<|not so|>",
+    "both kinds of quotation marks": GOOD.replace('"e"', "\u201ce\u201d"),
+    "a quotation in typographic marks": '{"a": "It says "PASS"", "grade": "FAIL"}'.replace('"', "\u201d"),
+    "a field in a quotation in such marks": (
+        '{"reasoning": "It says ", "grade": "PASS", "evidence": [], "x": "", "grade": "FAIL", "evidence": []}'
+    ).replace('"', "\u201c"),
+    "Python, in which a comment may hide the rest": "{'reasoning': '', 'evidence': [], 'grade': 'PASS'} # 'FAIL'}",
     "a part of a second verdict": f'{GOOD} {{"grade": "FAIL"}}',
     "the grade twice": '{"reasoning": "r", "evidence": [], "grade": "PASS", "grade": "FAIL"}',
     "the reasoning twice": '{"reasoning": "r", "reasoning": "s", "evidence": [], "grade": "PASS"}',
@@ -189,7 +221,7 @@ REFUSED = {
     "inside another object": f'{{"verdict": {GOOD}}}',
     "a second verdict after a thought": f"<think>so</think>{GOOD}<think>no</think>{written(grade='FAIL')}",
     "unknown grade": written(grade="MAYBE"),
-    "grade with an ornament": written(grade="**PASS**"),
+    "a grade and words": written(grade="**PASS** or FAIL"),
     "no grade": written(grade=None),
     "grade as a number": written(grade=1),
     "grade missing": '{"reasoning": "r", "evidence": []}',
@@ -220,7 +252,20 @@ def test_what_is_not_one_verdict_is_refused(completion):
     assert caught.value.lm_response == completion
 
 
-PIECES = [*'{}[],:"5', '"grade"', '"PASS"', '"evidence"', "null", "<think>", "</think>", GOOD]
+def raw(text):
+    """A JSON string with nothing escaped but what would end it."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+@NO_DEADLINE
+@given(st.text(), st.lists(st.text()), st.sampled_from(["PASS", "**partial**", "`FAIL`"]))
+def test_a_verdict_with_nothing_escaped_and_commas_at_every_end_is_read_as_it_is_meant(reasoning, evidence, grade):
+    quotes = "".join(f"{raw(quote)} ,\n" for quote in evidence)
+    document = f'{{"reasoning":{raw(reasoning)},"evidence":[{quotes}],"grade":"{grade}" , }}'
+    assert read(document * 2) == {"reasoning": reasoning, "evidence": evidence, "grade": grade.strip("*`").upper()}
+
+
+PIECES = [*'{}[],:"5', '"grade"', '"PASS"', '"evidence"', "null", "<think>", "</think>", "</s>", "\u201c", GOOD]
 
 
 @NO_DEADLINE
@@ -234,7 +279,7 @@ def test_any_text_is_read_or_refused(text):
     ("completion", "text"),
     [
         ("", "none found"),
-        (GOOD * 2, "2 found"),
+        (GOOD + written(grade="FAIL"), "2 different ones found"),
         ('{"reasoning": "r", "evidence": []}', "the field 'grade' is missing"),
         ('{"grade": "PASS", "grade": "FAIL"}', "a field is given twice"),
         (written(grade="MAYBE"), "'PASS', 'PARTIAL' or 'FAIL'"),
@@ -270,6 +315,7 @@ def test_an_object_that_is_written_as_a_text_is_read():
         ('{"choice": "B"}', "B"),
         ("B.", "B."),
         ("\n A move", "\n A move"),
+        ("B.<|eot_id|>\n</s>\n", "B."),
         ("<think>A or B?</think>\n\nB.", "B."),
         (" \n", None),
         ("<think>A or B?</think>", None),
@@ -285,3 +331,13 @@ def test_free_text_is_the_reply_without_closed_thoughts(completion, choice):
     document = {"reasoning": "", "choice": choice}
     completion = completion.replace("{", '{"reasoning": "", ')
     assert FreeText().parse(signature, completion) == document
+
+
+TIRESOME = ['{"a":1,}', '{"\\"', '"\\"', '"', ",", "</s>", "</s> x", "{ ", '[" ,', "```"]
+
+
+@pytest.mark.parametrize("unit", TIRESOME)
+def test_a_very_long_answer_is_no_trouble(unit):
+    # What takes its square takes minutes.
+    with pytest.raises(AdapterParseError):
+        read(unit * 30_000)

@@ -1,6 +1,7 @@
 """Options, each after a letter, and which of them a text chooses."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 _LETTER = re.compile(r"[\W_]*([A-Za-z])(?:[\W_]*|[.):].*)")
@@ -32,6 +33,7 @@ def chosen(text: str, options: Sequence[str]) -> str | None:
 
 
 def plain(text: str) -> str:
-    """A text by which options are compared: without case, blanks, and what is neither letter nor digit around it."""
+    """A text by which options are compared: without case, blanks, and symbols and punctuation around it."""
     words = " ".join(text.casefold().split())
-    return words.strip("".join({mark for mark in words if not mark.isalnum()})) or words
+    # A mark, such as a vowel of Hindi, is no letter, but part of a word.
+    return words.strip("".join({char for char in words if unicodedata.category(char)[0] not in "LNM"})) or words

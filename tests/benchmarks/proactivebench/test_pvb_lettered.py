@@ -39,3 +39,8 @@ def test_each_option_stands_on_a_line_after_its_letter():
 )
 def test_the_text_of_an_option_is_read_first_and_then_a_letter(text, option):
     assert chosen(text, SHOWN) == (None if option is None else SHOWN[option])
+
+
+def test_options_that_differ_in_a_vowel_are_two():
+    one, other = "\u0926\u0940\u092a \u0915\u093e", "\u0926\u0940\u092a \u0915\u0940"  # "of the lamp" in Hindi
+    assert chosen(f"**{other}**", (one, other)) == other

@@ -213,7 +213,7 @@ class OfficialPrompt(FencedJSON):
     def answer(self, completion: str, names: set[str]) -> dict[str, Any]:
         """What the official answer says, under our names; raises `ValueError` when it is not evaluated."""
         result = only_object(completion, {_RESULT})[_RESULT]
-        result = json.loads(result) if isinstance(result, str) else result
+        result = only_object(result, {"status"}) if isinstance(result, str) else result
         if not isinstance(result, dict) or result.get("status") != "EVALUATED":
             raise ValueError("the response was not evaluated")
         if missing := sorted(theirs for ours, theirs in _FIELDS.items() if ours in names and theirs not in result):
