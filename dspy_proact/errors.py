@@ -11,6 +11,8 @@
     BaseException
     └── Halt                  ends the run or compile at once, keeping what is on disk
         ├── SetupFault        the provider refuses us for good (key, model, parameter)
+        │   └── RefusedAlike  several requests met one refusal, and none an answer; the command tries them again
+        ├── UnusableContent   the first answers are all of no use; once mended, the command tries them again
         ├── LimitReached      the person's limit of calls, tokens or money; the same command goes on
         ├── ProviderDown      one call after another fails for good; the same command goes on
         ├── StorageFault      what was answered cannot be kept
@@ -79,19 +81,27 @@ class ProviderError(StageError):
 
 
 class Halt(BaseException):
-    """Ends a run or compile at once; what is on disk stays valid."""
+    """Ends a run or compile at once; what is on disk stays valid.
+
+    Attributes:
+        change: The argument that names a model, a request parameter, and its value that mends it; None where none does.
+    """
+
+    def __init__(self, message: str, change: tuple[str, str, str] | None = None):
+        super().__init__(message)
+        self.change = change
 
 
 class SetupFault(Halt):
-    """The provider refuses every call alike: a key, a model name or a parameter must be mended.
+    """The provider refuses every call alike: a key, a model name or a parameter must be mended."""
 
-    Attributes:
-        parameter: The argument that names the model, and the request parameter to leave out; None for another fault.
-    """
 
-    def __init__(self, message: str, parameter: tuple[str, str] | None = None):
-        super().__init__(message)
-        self.parameter = parameter
+class RefusedAlike(SetupFault):
+    """The provider refused several requests in the same words, and answered none."""
+
+
+class UnusableContent(Halt):
+    """The first responses, or verdicts of a judge, are all of no use: empty, cut or unreadable."""
 
 
 class LimitReached(Halt):

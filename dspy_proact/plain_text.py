@@ -17,6 +17,8 @@ _MOST_MARKS = 8
 """Combining marks in a row; no script stacks more, and a heap of them covers the lines above."""
 _NOT_PLAIN = re.compile(r"[^\n -~]+")
 _MARKER = re.compile(r"<<\s*(CUSTOM-TYPE-(?:START|END)-IDENTIFIER)\s*>>")
+_VARYING = re.compile(r"\b(?=[\w-]*\d)[\w-]{8,}|\d[\d.,:]*")
+"""Identifiers, which are long and have a digit, and numbers."""
 _SPELLED = {"–": "-", "»": ">>", "«": "<<"}
 
 
@@ -75,6 +77,11 @@ def spelled(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(_SPELLED.get(char, "?") for char in error.object[error.start : error.end]), error.end
+
+
+def folded(text: str) -> str:
+    """The text without numbers and identifiers: equal for sentences that differ in these alone."""
+    return _VARYING.sub("#", text)
 
 
 def shown(value: object) -> str:

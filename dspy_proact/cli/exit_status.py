@@ -3,7 +3,7 @@
 0    all scored, or done; also where no improvement is shown
 1    a fault in this code
 2    usage or set-up: the person can mend it
-3    finished, and some cases are unscored
+3    finished, and some cases are unscored; or stopped, as the first ones cannot be scored
 4    stopped at a limit; the same command resumes
 5    the provider is down; the same command resumes
 6    the score is under --fail-under
@@ -14,9 +14,10 @@ from collections.abc import Sequence
 
 import click
 
-from dspy_proact.errors import Halt, Interrupted, LimitReached, ProactError, ProviderDown
+from dspy_proact.errors import Halt, Interrupted, LimitReached, ProactError, ProviderDown, UnusableContent
 
 _OF_FAILURES: Sequence[tuple[type[BaseException], int]] = (
+    (UnusableContent, 3),
     (LimitReached, 4),
     (ProviderDown, 5),
     (Interrupted, 130),

@@ -10,11 +10,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from dspy_proact.calls import Call, Failure, StageKey
 from dspy_proact.errors import Halt, ProviderDown, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.checks import file_of
 from dspy_proact.evaluation.forecast import RoleCalls, RunForecast
+from dspy_proact.evaluation.mends import greater_limits, unusable_content
 from dspy_proact.evaluation.participant import Participant, run_name
 from dspy_proact.evaluation.replay import Prompt, prompts_of
 from dspy_proact.evaluation.responses import Responses
@@ -174,7 +176,6 @@ class Execution:
             manifest = manifest.model_copy(update={"reused": (source.record,)})
         bar = RunBar() if in_notebook() and not observer else None
         observer = bar or observer or Observer()
-        self._gate.open(switch, spent, observer)
         # Control cases after all others: a run that stops early has scores first.
         parts = ([case for case in cases if (case.stratum == CONTROL) is control] for control in (False, True))
         order = [case for part in parts for case in seeded_order(part)]
@@ -187,7 +188,12 @@ class Execution:
             for event in self._to_copy(folder.events(), {case.key for case in cases}):
                 folder.record(event)
             ledger = self._ledger(folder.events(), scope)
-            runner = Runner(self, folder, ledger, switch, observer, source=source)
+            answered = [
+                m.caller for m in self._models if isinstance(m, Model) and folder.has_reply(m.role.name, m.name)
+            ]
+            self._gate.open(switch, spent, observer, answered=answered, keep_going=scope.keep_going)
+            give_up = None if scope.keep_going else self._give_up
+            runner = Runner(self, folder, ledger, switch, observer, source=source, give_up=give_up)
             try:
                 await runner.run(order, manifest.epochs, self._gate.concurrency)
                 if silent := self._gate.silent():
@@ -199,19 +205,11 @@ class Execution:
                 for model in self._models:
                     await model.aclose()
             missing = ledger.unscored(cases, manifest.epochs), ledger.retryable(cases, manifest.epochs)
-            return Completed(path, runner.stages, *missing, self._greater_limits(folder) if missing[0] else {})
+            return Completed(path, runner.stages, *missing, greater_limits(folder, self._models) if missing[0] else {})
 
-    def _greater_limits(self, folder: RunFolder) -> dict[str, int]:
-        failures = {event.key: event.failure for event in folder.events()}
-        cut = {
-            call.role
-            for key, calls in folder.attempts()
-            if (failure := failures.get(key)) and failure.kind == "content"
-            for call in calls
-            if call.finish_reason == "length"
-        }
-        models = [model for model in self._models if isinstance(model, Model) and model.role.name in cut]
-        return {model.role.argument: limit for model in models if (limit := model.greater_limit)}
+    def _give_up(self, key: StageKey, failures: Sequence[tuple[Failure, Sequence[Call]]]) -> Halt:
+        judging = self._judges.get(key.judge or "") if key.stage == "verdict" else self._assistant
+        return unusable_content(key, failures, judging and judging.model)
 
     def forecast(self, out: str | Path | None = None, scope: Scope = Scope()) -> RunForecast:
         """What `run` would do with the same arguments; no call is made, no key is needed and nothing is written."""

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from urllib.request import getproxies
 
 import httpx
-from dspy.lm15 import Request, Response, RouterConfig
+from dspy.lm15 import ProviderError, Request, Response, RouterConfig
 
 from dspy_proact.models.dspy_internals import (
     AsyncLiteLLMEngine,
@@ -133,7 +133,7 @@ class _BoundedTransport(StdlibAsyncTransport):
 
 
 class _LenientReader:
-    """One of DSPy's readers of bodies, which leaves out usage that is no count."""
+    """One of DSPy's readers of bodies, which leaves out usage that is no count; its errors keep the body as `body`."""
 
     def __init__(self, reader: Any):
         self._reader = reader
@@ -144,12 +144,29 @@ class _LenientReader:
     def parse_response(self, request: Request, response: Any) -> Response:
         """The answer in a body."""
         read = self._reader.parse_response
-        return _leniently(lambda body: read(request, replace(response, body=body)), response.body)
+        try:
+            return _leniently(lambda body: read(request, replace(response, body=body)), response.body)
+        except ProviderError as error:
+            _with_body(error, response.body)
+            raise
+
+    def normalize_error(self, status: int, body: str) -> ProviderError:
+        """The error of a stream that was refused."""
+        return _with_body(self._reader.normalize_error(status, body), body)
+
+    def _http_error(self, response: Any) -> ProviderError:
+        """The error of any other request."""
+        return _with_body(self._reader._http_error(response), response.body)
 
     def parse_stream_events(self, request: Request, event: Any) -> Iterator[StreamEvent]:
         """The events in one event of a stream."""
         read = self._reader.parse_stream_events
         return iter(_leniently(lambda data: list(read(request, replace(event, data=data))), event.data))
+
+
+def _with_body(error: ProviderError, body: bytes | str) -> ProviderError:
+    error.body = body  # pyright: ignore[reportAttributeAccessIssue] - the parameter that is refused is in it alone
+    return error
 
 
 def _leniently(read: Callable[[Any], T], body: bytes | str) -> T:

@@ -11,10 +11,11 @@ from dspy_proact.models.clients import bound_clients_of_litellm, close_litellm, 
 from dspy_proact.models.dspy_internals import litellm_errors
 from dspy_proact.models.endpoint import Route, find_route
 from dspy_proact.models.engine import GatedEngine, wait_for
-from dspy_proact.models.faults import Caller, spellings
+from dspy_proact.models.faults import Caller
 from dspy_proact.models.gate import Gate
 from dspy_proact.models.logged import LoggedEngine
 from dspy_proact.models.prices import find_price
+from dspy_proact.models.redaction import spellings
 from dspy_proact.models.spec import EMBEDDED, ModelSpec, Role
 
 EMBEDDER = "embedder"

@@ -58,7 +58,7 @@ class GatedEngine:
         """Answer one request as `complete` does, for a caller that holds a slot of the gate's."""
         (request, most, inner), number = self._prepared(request), 0
         while True:
-            await self.gate.budget.reserve(most, self.gate.switch, self.caller, number)
+            await self.gate.admit(self.caller, most, number)
             with _Attempt(self.gate, self.caller, most, number) as attempt:
                 async with asyncio.timeout(self.gate.timeout):
                     return attempt.completed(await inner.complete(request))
@@ -75,7 +75,7 @@ class GatedEngine:
         (request, most, inner), number = self._prepared(request), 0
         async with self.gate.slots:
             while True:
-                await self.gate.budget.reserve(most, self.gate.switch, self.caller, number)
+                await self.gate.admit(self.caller, most, number)
                 with _Attempt(self.gate, self.caller, most, number) as attempt:
                     async with aclosing(inner.stream(request)) as events:
                         while True:
@@ -148,10 +148,17 @@ class _Attempt:
     _settled: bool = False
 
     def __enter__(self) -> "_Attempt":
+        self.gate.began(self.caller)
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
         """Decide whether a call that failed is tried again."""
+        try:
+            return self._swallows(error)
+        finally:
+            self.gate.ended(self.caller)
+
+    def _swallows(self, error: BaseException | None) -> bool:
         if error is None or self._settled:
             return False
         task = asyncio.current_task()
@@ -167,9 +174,9 @@ class _Attempt:
         self._record(error=fault.word)
         final = self._begun or not fault.retry or self.number >= self.gate.retries
         self.wait = 0.0 if final else self.gate.wait(self.number, fault.retry_after)
-        self.gate.failed(self.caller, fault, self.number, None if final else self.wait)
+        failure = self.gate.failed(self.caller, fault, self.number, None if final else self.wait)
         if final:
-            raise fault.error from error
+            raise failure from error
         return True
 
     def completed(self, response: Response) -> Response:

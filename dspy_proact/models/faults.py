@@ -2,24 +2,23 @@
 
 what the provider said                              what follows
 429, 5xx, time-out, lost connection, broken body    `engine` tries again; then ProviderError
-3xx                                                 SetupFault: redirects are not followed
-401, 403, 402, 404, unknown model                   SetupFault: no call can succeed
-no client in litellm, a package that is missing     SetupFault: likewise
-400 that names a parameter which we sent            SetupFault, with the argument that leaves it out
-any other 400: refused or over-long content         ContentError: the same request would be refused again
+3xx, no client in litellm, a missing package        SetupFault: no call can succeed
+401, 402, 403, 404, an account that cannot pay      SetupFault; after an answer of that model a ProviderError
+400 that names a parameter which we sent            likewise, with the argument that leaves it out
+too long for the context                            ContentError, with the numbers and the limit that would fit
+a filter or a moderation, with any status           ContentError
+any other 400                                       ContentError: the same request would be refused again
+
+A gateway's error inside an answer with HTTP 200 is read as one with the status among its codes. What ends a run after
+several equal refusals is in `health`.
 """
 
-import base64
-import json
 import re
 import socket
 import ssl
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from html import unescape
 from typing import Any
-from urllib.parse import quote, quote_plus, unquote
 
 from dspy import lm15
 
@@ -27,6 +26,9 @@ from dspy_proact.calls import Price
 from dspy_proact.errors import ContentError, Halt, ProviderError, SetupFault, StageError
 from dspy_proact.models.clients import RedirectError, WireError, chain
 from dspy_proact.models.dspy_internals import ConnectTimeout, retry_after_seconds
+from dspy_proact.models.error_body import ErrorBody, error_body
+from dspy_proact.models.lengths import Length
+from dspy_proact.models.redaction import redacted
 
 _EXCERPT = 300
 _RETRIED = {
@@ -35,6 +37,8 @@ _RETRIED = {
     "network": (lm15.TransportError, ConnectionError, OSError),
     "server": (lm15.ServerError, lm15.LockTimeoutError),
 }
+_BY_STATUS = {408: "timeout", 429: "rate_limit", 504: "timeout", 524: "timeout"}
+"""Statuses that are tried again; others from 500 on are the server's."""
 _LOST = re.compile(
     r"disconnected|connection (reset|aborted|error|refused|closed)|closed connection|incomplete (chunked )?read|"
     r"reading data from socket|cannot connect|payload is not",
@@ -47,15 +51,32 @@ _FURTHER = re.compile(r"\n\n|\s*Traceback \(most recent call last\)")
 _CODED = re.compile(r"(?:(?<=base64,)|/9j/|iVBORw0KGgo)[A-Za-z0-9+/=_-]{8,}")
 """The bytes of an image that a provider repeats: behind their mark, or from the beginning of a JPEG or PNG."""
 _LATE = re.compile(r"(?i)timed?[ -]?out")
-_ALIASES = {"max_tokens": "max_(completion_|output_)?tokens", "response_format": "(response_format|json_schema)"}
-"""Parameters that go out under other names on some routes, as patterns."""
-_REFUSED_BY_POLICY = ("content_filter", "content_policy", "safety", "moderation")
-_READ = 20_000
-"""Characters of a message."""
-_RUN = 12
-"""Characters in a row that tell enough of a secret."""
-_SHORTEST_SECRET = 6
-"""Characters: shorter values are words, and hiding them would garble messages."""
+_WIRE_NAMES = {
+    "max_tokens": r"max_?(completion_?|output_?|new_?)?tokens|num_predict",
+    "response_format": r"response_?(format|schema|json_?schema|mime_?type)|json_?schema|grammar|"
+    r"guided[_ ](json|grammar|decoding)|structured[_ ]outputs?",
+    "reasoning_effort": r"reasoning[_.]?effort|thinking_?(config|budget|level)|thinking (level|budget|mode)",
+    "thinking": r"thinking(_?config|_?budget| budget)?",
+    "top_p": "top_?p",
+    "top_k": "top_?k",
+}
+"""Names under which parameters go out, as patterns; any other goes out under its own."""
+_NO_SCHEMA = re.compile(r"(?i)pars\w* grammar|grammar|guided[_ ](json|grammar|decoding)|json[_ ]?schema")
+"""How a server refuses a schema with HTTP 500."""
+_NO_SYSTEM = re.compile(
+    r"(?i)developer instruction is not enabled|system (role|message|prompt|instruction)s? (is |are )?not "
+    r"(supported|enabled|allowed)"
+)
+_UNPAID = re.compile(
+    r"(?i)credit balance is too low|insufficient[ _](credits?|balance|funds|quota)|out of credits|more credits|"
+    r"payment required|billing[ _](hard[ _]limit|not[ _]active)"
+)
+_REFUSED_BY_POLICY = re.compile(
+    r"(?i)content[_ ](filter|policy)|responsibleai|safety|moderation|\bflagged\b|promptfeedback|prohibited_content|"
+    r"recitation|blocklist|\bspii\b"
+)
+_MOST = re.compile(r"(?i)(?:at most|up to|less than or equal to|<=|>|maximum (?:value )?(?:is|of)|and|to) `?(\d{2,})")
+"""The most that a parameter may be, in the sentence that refuses it."""
 
 
 @dataclass(frozen=True)
@@ -96,143 +117,192 @@ class Fault:
     word: str
     """For counting: `rate_limit`, `timeout`, `network`, `server`, `setup`, `too_long`, `filtered` or `refused`."""
     error: StageError | Halt
+    """What it is of this request alone."""
     retry: bool
     retry_after: float | None = None
     """Seconds that the provider asks to wait."""
     may_be_billed: bool = False
     """Whether an answer may have been written that did not arrive."""
     unreached: bool = False
+    setup: SetupFault | None = None
+    """What it is where the model has answered no call, or refuses one after another."""
+    parameter: str | None = None
+    """The parameter that is refused, by the name under which it is set, such as `response_format` or `max_tokens`."""
+    fitting: int | None = None
+    """The greatest value of that parameter that would not be refused, where the server says so."""
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """A failure of an engine as it is read."""
+
+    error: Exception
+    caller: Caller
+    on_the_way: WireError | None
+    """An answer that was refused by us."""
+    body: ErrorBody
+    message: str
+    """Without secrets."""
+
+    @classmethod
+    def of(cls, error: Exception, caller: Caller) -> "_Failure":
+        on_the_way = next((cause for cause in chain(error) if isinstance(cause, WireError)), None)
+        body = ErrorBody() if on_the_way else error_body(error)
+        message = str(on_the_way or body.message or getattr(error, "message", "") or error)
+        message = _CODED.sub("[image]", redacted(message, caller.secrets))
+        return cls(error, caller, on_the_way, body, message)
+
+    @property
+    def status(self) -> int | None:
+        return getattr(self.error, "status", None) or self.body.status
+
+    @property
+    def http(self) -> str:
+        return f"HTTP {self.status}" if self.status else "no HTTP status"
+
+    @property
+    def excerpt(self) -> str:
+        """The beginning of the message, in quotes."""
+        text = _FURTHER.split(self.message, maxsplit=1)[0] or type(self.error).__name__
+        return repr(text if len(text) <= _EXCERPT else text[:_EXCERPT] + "...")
+
+    @property
+    def codes(self) -> str:
+        return f"{getattr(self.error, 'provider_code', None) or ''} {self.body.codes}".lower()
+
+    @property
+    def word(self) -> str | None:
+        """What is tried again, in a word; None for any other failure."""
+        if isinstance(self.error, lm15.ContextLengthError) and self.status == 429:
+            return "rate_limit"  # DSPy takes a limit of tokens per minute for one of the context
+        by_status = _BY_STATUS.get(self.status or 0) or ("server" if (self.status or 0) >= 500 else None)
+        by_class = (word for word, classes in _RETRIED.items() if isinstance(self.error, classes))
+        word = next(by_class, None)
+        if by_status and (word == "server" or type(self.error) is lm15.ProviderError):
+            word = by_status
+        if word == "server" and self.status and self.status < 500 and not by_status:
+            return None  # an error in an answer, of which DSPy reads no status
+        if word == "server" and _LOST.search(self.message):
+            word = "network"
+        return "timeout" if word == "network" and _LATE.search(self.message) else word
+
+    def is_a(self, kind: type[Exception], *statuses: int) -> bool:
+        return isinstance(self.error, kind) or self.status in statuses
+
+    def names(self, pattern: str) -> bool:
+        """Whether the message or the field for it names a parameter."""
+        text = f"{self.message} {self.body.parameter}"
+        return bool(re.search(rf"(?<![a-z])({pattern})(?![a-z])", text, re.IGNORECASE))
 
 
 def understand(error: Exception, caller: Caller) -> Fault:
     """Classify a failure of an engine."""
-    on_the_way = next((cause for cause in chain(error) if isinstance(cause, WireError)), None)
-    message = redacted(str(on_the_way or getattr(error, "message", "") or error), caller.secrets)
-    message = _CODED.sub("[image]", message)
-    excerpt = _FURTHER.split(message, maxsplit=1)[0] or type(error).__name__
-    excerpt = repr(excerpt if len(excerpt) <= _EXCERPT else excerpt[:_EXCERPT] + "...")
-    if problem := _for_good(error, on_the_way, excerpt, caller):
-        return _setup(f"`{caller.argument}` {caller.model}: {problem}")
-    word = next((word for word, classes in _RETRIED.items() if isinstance(error, classes)), None)
-    if word == "server" and _LOST.search(message):
-        word = "network"
-    if word == "network" and _LATE.search(message):
-        word = "timeout"
-    if word:
-        lost = word == "network" or (word == "timeout" and getattr(error, "status", None) is None)
+    failure = _Failure.of(error, caller)
+    if problem := _unusable(failure):
+        return Fault("setup", _setup(failure, problem), retry=False)
+    if refusal := _of_this_request(failure) or _of_every_request(failure):
+        return refusal
+    if word := failure.word:
+        lost = word == "network" or (word == "timeout" and failure.status is None)
         unreached = word == "network" and any(isinstance(cause, _UNREACHED) for cause in chain(error))
         after = getattr(error, "retry_after", None)
         if after is None and (headers := getattr(error.__cause__, "litellm_response_headers", None)) is not None:
             after = retry_after_seconds(headers.get("retry-after"))  # litellm keeps it where DSPy does not look
-        return Fault(word, ProviderError(word, excerpt), True, after, lost and not unreached, unreached)
-    if isinstance(error, lm15.InvalidRequestError | lm15.CapabilityError | lm15.ConfigurationError):
-        return _refusal(error, message, excerpt, caller)
-    unreadable = ProviderError("server", f"not a readable answer: {excerpt}")
+        failed = ProviderError(word, failure.excerpt)
+        return Fault(word, failed, True, after, lost and not unreached, unreached)
+    invalid = (lm15.InvalidRequestError, lm15.CapabilityError, lm15.ConfigurationError)
+    if isinstance(error, invalid) or 400 <= (failure.status or 0) < 500:
+        return Fault("refused", ContentError("refused", failure.excerpt), retry=False)
+    unreadable = ProviderError("server", f"not a readable answer: {failure.excerpt}")
     return Fault("server", unreadable, retry=True, may_be_billed=True)
 
 
-def _for_good(error: Exception, on_the_way: WireError | None, excerpt: str, caller: Caller) -> str | None:
-    """What no further call would mend, as a sentence; None for any other failure."""
-    status = getattr(error, "status", None)
-    http = f"HTTP {status}" if status else "no HTTP status"
-    if isinstance(on_the_way, RedirectError):
+def _unusable(failure: _Failure) -> str | None:
+    """Why no call of a model can succeed, as a sentence; None for any other failure."""
+    argument = failure.caller.argument
+    if isinstance(failure.on_the_way, RedirectError):
         return (
-            f"redirected. {excerpt}, because the key would be sent along. "
-            f"Give the final address with `{caller.argument}.api_base`."
+            f"redirected. {failure.excerpt}, because the key would be sent along. "
+            f"Give the final address with `{argument}.api_base`."
         )
-    if isinstance(error, lm15.AuthError | lm15.NotConfiguredError) or status in (401, 403):
-        variables = " or ".join(caller.key_variables)
-        return f"the key was refused ({http}). Check {variables}. The server said: {excerpt}"
-    if isinstance(error, lm15.BillingError) or status == 402:
-        return f"the account cannot pay ({http}). The server said: {excerpt}"
-    if isinstance(error, lm15.UnsupportedModelError) or status == 404:
-        hint = ""
-        if caller.endpoint and not re.search(r"/v\d", caller.endpoint):
-            hint = f" Did you mean `{caller.argument}.api_base={caller.endpoint}/v1`?"
-        return f"no such model at this endpoint ({http}).{hint} The server said: {excerpt}"
-    causes = list(chain(error))
+    causes = list(chain(failure.error))
     if any(type(cause).__name__ == "LiteLLMUnknownProvider" for cause in causes):
-        mend = f"For a server that speaks OpenAI's protocol, give hosted_vllm/NAME and `{caller.argument}.api_base`."
+        mend = f"For a server that speaks OpenAI's protocol, give hosted_vllm/NAME and `{argument}.api_base`."
         return f"litellm has no chat client for this provider, so the endpoint has no effect. {mend}"
     missing = next((cause for cause in causes if isinstance(cause, ImportError)), None)
     return f"litellm needs a further package for this provider: {missing}" if missing else None
 
 
-def _refusal(error: Exception, message: str, excerpt: str, caller: Caller) -> Fault:
-    code = str(getattr(error, "provider_code", "") or "").lower()
-    if isinstance(error, lm15.ContextLengthError):
-        return Fault("too_long", ContentError("too_long", excerpt), retry=False)
-    if any(word in code or word in message.lower() for word in _REFUSED_BY_POLICY):
-        return Fault("filtered", ContentError("filtered", excerpt), retry=False)
-    if name := next((name for name in caller.sent if re.search(rf"\b{_ALIASES.get(name, name)}\b", message)), None):
-        return _setup(
-            f"`{caller.argument}` {caller.model}: the parameter {name} was refused. Omit it with "
-            f"`{caller.argument}.params` {name}=none, or set another value. The server said: {excerpt}",
-            (caller.argument, name),
-        )
-    return Fault("refused", ContentError("refused", excerpt), retry=False)
+def _of_this_request(failure: _Failure) -> Fault | None:
+    """A refusal of what is in a request; None for any other failure."""
+    caller, retried = failure.caller, failure.word
+    if retried not in (None, "server"):
+        return None
+    length = Length.of(failure.message, failure.body, caller.completion_limit)
+    if length is None and isinstance(failure.error, lm15.ContextLengthError):
+        length = Length(None, None, caller.completion_limit, None)
+    if length:
+        sentence = f"{length.sentences(caller.argument)}. The server said: {failure.excerpt}"
+        refused = ContentError("too_long", sentence)
+        return Fault("too_long", refused, retry=False, parameter="max_tokens", fitting=length.fitting)
+    if not retried and _REFUSED_BY_POLICY.search(f"{failure.codes} {failure.message}"):
+        return Fault("filtered", ContentError("filtered", failure.excerpt), retry=False)
+    return None
 
 
-def _setup(message: str, parameter: tuple[str, str] | None = None) -> Fault:
-    return Fault("setup", SetupFault(message, parameter), retry=False)
+def _of_every_request(failure: _Failure) -> Fault | None:
+    """A refusal of the account, the key, the model or a parameter; None for any other failure."""
+    caller, retried = failure.caller, failure.word
+    unpaid = failure.is_a(lm15.BillingError, 402) or "insufficient_quota" in failure.codes
+    if unpaid or (not retried and _UNPAID.search(failure.message)):
+        # Gemini's code for an account without billing also stands for a country that it does not serve.
+        other = "failed_precondition" in failure.codes and "billing" not in failure.message.lower()
+        problem = "every call is refused" if other else "the account cannot pay"
+        return _denial(failure, f"{problem} ({failure.http})")
+    if retried:
+        schema = retried == "server" and "response_format" in caller.sent and _NO_SCHEMA.search(failure.message)
+        return _parameter(failure, "response_format") if schema else None
+    if failure.is_a(lm15.AuthError, 401, 403) or isinstance(failure.error, lm15.NotConfiguredError):
+        variables = " or ".join(caller.key_variables)
+        return _denial(failure, f"the key was refused ({failure.http}). Check {variables}")
+    if failure.is_a(lm15.UnsupportedModelError, 404):
+        bare = caller.endpoint and not re.search(r"/v\d", caller.endpoint)
+        hint = f" Did you mean `{caller.argument}.api_base={caller.endpoint}/v1`?" if bare else ""
+        return _denial(failure, f"no such model at this endpoint ({failure.http})", hint)
+    if _NO_SYSTEM.search(failure.message):
+        return _denial(failure, "it takes no system message, which every program sends. Name another model")
+    name = next((name for name in _by_field(failure) if failure.names(_WIRE_NAMES.get(name, name))), None)
+    return _parameter(failure, name) if name else None
 
 
-@cache
-def spellings(secrets: tuple[str, ...]) -> tuple[str, ...]:
-    """Every form of each secret that no message may repeat, coded once or twice: programs encode what they quote."""
-    once = {form for secret in secrets if len(secret) >= _SHORTEST_SECRET for form in _forms(secret)}
-    return tuple(sorted(once | {twice for form in once for twice in _forms(form)}))
-
-
-def redacted(text: str, secrets: tuple[str, ...]) -> str:
-    """The beginning of a text without these, in upper or lower case, and without any run of twelve characters of one.
-
-    Where a secret appears only when the text is decoded, as it does when a part of it is coded, all of it is hidden.
-    """
-    short = "|".join(re.escape(secret) for secret in secrets if len(secret) < _RUN)
-    text = re.sub(short, "[key]", text[:_READ], flags=re.IGNORECASE) if short else text[:_READ]
-    starts, pieces, end = _run_starts(text, secrets), list[str](), 0
-    for start in starts:
-        if start >= end:
-            pieces += [text[end:start], "[key]"]
-        end = start + _RUN
-    shown = "".join(pieces) + text[end:]
-    return "[a message that repeats a key]" if any(_run_starts(view, secrets) for view in _decoded(shown)) else shown
-
-
-def _run_starts(text: str, secrets: tuple[str, ...]) -> list[int]:
-    runs = _runs(secrets)
-    lower = "".join(small if len(small := char.lower()) == 1 else char for char in text)
-    return [start for start in range(len(lower) - _RUN + 1) if lower[start : start + _RUN] in runs]
-
-
-@cache
-def _runs(secrets: tuple[str, ...]) -> frozenset[str]:
-    """Every run of so many characters of a secret."""
-    return frozenset(
-        secret[start : start + _RUN].lower() for secret in secrets for start in range(len(secret) - _RUN + 1)
+def _by_field(failure: _Failure) -> Sequence[str]:
+    """The parameters that were sent, first the one that stands in the field for it."""
+    field = failure.body.parameter
+    return sorted(
+        failure.caller.sent, key=lambda name: not re.search(_WIRE_NAMES.get(name, name), field, re.IGNORECASE)
     )
 
 
-def _decoded(text: str) -> Iterator[str]:
-    """A text as programs could read it: without escapes, line breaks and what stands between numbers."""
-    for _ in range(3):
-        text = re.sub(
-            r"\\(?:x|u00|u\{00)([0-9a-fA-F]{2})\}?", lambda match: chr(int(match[1], 16)), unquote(unescape(text))
-        )
-        yield text
-    yield re.sub(r"\\[nrt]|[\s\\]", "", text)
-    yield re.sub(r"0x|[^0-9a-zA-Z]", "", text)
+def _parameter(failure: _Failure, name: str) -> Fault:
+    """A parameter that is refused, and what to change."""
+    limit, argument = failure.caller.completion_limit if name == "max_tokens" else None, failure.caller.argument
+    allowed = [int(number) for number in _MOST.findall(failure.message)] if limit else []
+    fitting = next((number for number in allowed if limit and number < limit), None)
+    value = "none" if fitting is None else str(fitting)
+    other = ", or set another value" if fitting is None else ""
+    omit = "Omit it" if fitting is None else "Lower it"
+    mend = f"the parameter {name} was refused. {omit} with `{argument}.params` {name}={value}{other}"
+    return _denial(failure, mend, change=(argument, name, value), parameter=name, fitting=fitting)
 
 
-def _forms(secret: str) -> Iterable[str]:
-    plain = secret.encode("utf-8", "surrogatepass")
-    yield from (secret, quote(plain), quote(plain, safe=""), quote_plus(plain), json.dumps(secret)[1:-1])
-    yield from (plain.hex(), plain.hex(" "), "".join(f"%{byte:02x}" for byte in plain))
-    for before in range(3):
-        # In base64, after text of any length, the bytes of a secret fall into groups of three in one of three ways;
-        # characters that it shares with a neighbour are left out.
-        coded = base64.b64encode(b"\0" * before + plain).rstrip(b"=").decode()
-        shared = -(-before * 8 // 6)
-        own = coded[shared : (before + len(plain)) * 8 // 6]
-        yield from (own, own.translate(str.maketrans("+/", "-_")))
+def _denial(
+    failure: _Failure, problem: str, hint: str = "", change: tuple[str, str, str] | None = None, **more: Any
+) -> Fault:
+    """A refusal that every call would meet, unless the model has answered some."""
+    sentence = f"{problem}.{hint} The server said: {failure.excerpt}"
+    denied = ProviderError("denied", sentence)
+    return Fault("setup", denied, retry=False, setup=_setup(failure, sentence, change), **more)
+
+
+def _setup(failure: _Failure, problem: str, change: tuple[str, str, str] | None = None) -> SetupFault:
+    return SetupFault(f"{failure.caller.whose}: {problem}", change)

@@ -1,7 +1,7 @@
 """The gate: the one object of a run or compile through which every call to a model goes.
 
 It holds what calls share: how many are in flight, the limits of calls, tokens and money, how long to wait between two
-attempts, and when a provider counts as down. The loop that tries again is `GatedEngine` in `engine`. DSPy's own retries
+attempts, and how each model has fared. The loop that tries again is `GatedEngine` in `engine`. DSPy's own retries
 are off. Nothing here reads a message.
 """
 
@@ -9,7 +9,7 @@ import asyncio
 import json
 import random
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -19,10 +19,11 @@ from weakref import WeakKeyDictionary
 from dspy.lm15 import Request
 
 from dspy_proact.calls import CallObserver, FailedCall, Price
-from dspy_proact.errors import Halt, LimitReached, ProviderDown, ProviderError, UsageError
+from dspy_proact.errors import Halt, LimitReached, ProviderDown, ProviderError, StageError, UsageError
 from dspy_proact.models.dspy_internals import request_to_dict
 from dspy_proact.models.endpoint import Backend
 from dspy_proact.models.faults import Caller, Fault
+from dspy_proact.models.health import ModelHealth
 from dspy_proact.models.image_tokens import images_of, most_tokens
 from dspy_proact.switch import Bell, Switch
 
@@ -267,17 +268,6 @@ class Slots:
             task.get_loop().call_soon_threadsafe(task.cancel)
 
 
-@dataclass
-class _Standing:
-    """How a model has fared."""
-
-    responded: bool = False
-    """Whether it has answered any call, if only with a refusal."""
-    failures: int = 0
-    """Calls that failed after all retries since the last answer."""
-    last: str = ""
-
-
 class Gate:
     """How calls are made, and what those of one run or compile share; several runs may use it one after another.
 
@@ -315,49 +305,79 @@ class Gate:
         self.switch = Switch()
         self.budget = Budget(self.limits)
         self.observer = CallObserver()
-        self._standing = defaultdict[str, _Standing](_Standing)
+        self._health = defaultdict[str, ModelHealth](ModelHealth)
+        self._keep_going: bool | None = None
         self._jitter = random.Random()
 
     def __repr__(self) -> str:
         calls = f"concurrency={self.concurrency}, timeout={self.timeout}, retries={self.retries}"
         return f"Gate({calls}, limits={self.limits}, backend={self.backend!r})"
 
-    def open(self, switch: Switch, spent: Cost | None = None, observer: CallObserver | None = None) -> None:
-        """Start a run with its switch and observer, and with what it has spent before against the same limits."""
+    def open(
+        self,
+        switch: Switch,
+        spent: Cost | None = None,
+        observer: CallObserver | None = None,
+        *,
+        answered: Iterable[Caller] = (),
+        keep_going: bool | None = None,
+    ) -> None:
+        """Start a run with its switch and observer, and with what it has spent before against the same limits.
+
+        `answered` are those whose answers it has already. With `keep_going` no refusals of single requests end it,
+        however many; None where nobody may choose that.
+        """
         self.switch, self.budget, self.observer = switch, Budget(self.limits, spent), observer or CallObserver()
-        self._standing.clear()
+        self._health.clear()
+        self._health.update((caller.whose, ModelHealth(answered=True)) for caller in answered)
+        self._keep_going = keep_going
 
     def wait(self, attempt: int, retry_after: float | None) -> float:
         """Seconds before the attempt after this one (counted from 0): at most a minute, whatever the provider asks."""
         floor = self.backoff * 2**attempt if retry_after is None else max(0.0, retry_after)
         return min(_LONGEST_WAIT, floor * self._jitter.uniform(1.0, 1.25))
 
+    async def admit(self, caller: Caller, most: Cost, attempt: int) -> None:
+        """Wait until an attempt, counted from 0, may be made that costs so much at most; raises the `Halt` if none."""
+        await self._health[caller.whose].admit(self.switch)
+        await self.budget.reserve(most, self.switch, caller, attempt)
+
+    def began(self, caller: Caller) -> None:
+        """An attempt was admitted, and begins."""
+        self._health[caller.whose].in_flight += 1
+
+    def ended(self, caller: Caller) -> None:
+        """An attempt ended, in whatever way."""
+        self._health[caller.whose].ended()
+
     def succeeded(self, caller: Caller) -> None:
         """A call was answered: its provider is up."""
-        standing = self._standing[caller.whose]
-        standing.responded, standing.failures = True, 0
+        self._health[caller.whose].succeeded()
 
-    def failed(self, caller: Caller, fault: Fault, attempt: int, wait: float | None) -> None:
-        """An attempt, counted from 0, failed; pulls the switch where the failure ends the run."""
+    def failed(self, caller: Caller, fault: Fault, attempt: int, wait: float | None) -> StageError | Halt:
+        """An attempt, counted from 0, failed: what to raise; pulls the switch where the failure ends the run."""
         who = caller.whose
-        standing, error = self._standing[who], fault.error
+        health, error = self._health[who], fault.error
         if isinstance(error, Halt):
             self.switch.pull(error)
-        elif not isinstance(error, ProviderError):
-            standing.responded = True  # with a refusal of this request only
+        elif fault.setup or not isinstance(error, ProviderError):
+            if halt := health.refused(fault, caller, self._keep_going):
+                self.switch.pull(halt)
+                return halt
         else:
             self.observer.failed(FailedCall(who, fault.word, error.detail, attempt + 1, self.retries + 1, wait))
             if wait is None:
-                standing.failures, standing.last = standing.failures + 1, str(error)
-                if fault.unreached and not standing.responded:
+                health.failures, health.last = health.failures + 1, str(error)
+                if fault.unreached and not health.responded:
                     self.switch.pull(ProviderDown(f"{who}: cannot be reached, {error}"))
-                elif standing.failures >= self.patience:
+                elif health.failures >= self.patience:
                     failed = f"{self.patience} calls in a row failed after all retries"
                     self.switch.pull(ProviderDown(f"{who}: down. {failed}, the last with {error}"))
+        return error
 
     def silent(self) -> str | None:
         """The last failure of each model where calls were made and no model answered any; else None."""
-        if any(standing.responded for standing in self._standing.values()):
+        if any(health.responded for health in self._health.values()):
             return None
-        failures = ((who, standing.last) for who, standing in self._standing.items() if standing.last)
+        failures = ((who, health.last) for who, health in self._health.items() if health.last)
         return "; ".join(f"{who}: no answer. {last}" for who, last in failures) or None

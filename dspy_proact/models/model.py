@@ -29,11 +29,12 @@ from dspy_proact.models.dspy_internals import StreamEvent, async_engine_of, capa
 from dspy_proact.models.embedder import Embedder
 from dspy_proact.models.endpoint import Route, find_route
 from dspy_proact.models.engine import GatedEngine
-from dspy_proact.models.faults import Caller, spellings
+from dspy_proact.models.faults import Caller
 from dspy_proact.models.gate import Cost, Gate, Limits, most_of_messages
 from dspy_proact.models.image_tokens import image_tokens
 from dspy_proact.models.logged import LoggedEngine, LoggedLM
 from dspy_proact.models.prices import EMBEDDED_PRICE, find_capacity, find_price
+from dspy_proact.models.redaction import spellings
 from dspy_proact.models.server import find_server
 from dspy_proact.models.spec import (
     EMBEDDED,

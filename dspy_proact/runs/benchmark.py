@@ -189,6 +189,8 @@ class Scope(Frozen):
     """How often each judge grades each response, 1 or more; None for once, or as often as its program asks."""
     retry_unscored: bool = False
     """Also retry stages that failed because of their content; the report counts them."""
+    keep_going: bool = False
+    """Go on although none of the first ten cases can be scored, or the first requests are refused alike."""
     reuse: Path | None = None
     """Folder of another run: its stages are copied whose requests are equal, or differ in a raised limit of output."""
     controls: bool = False

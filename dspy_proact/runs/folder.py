@@ -195,6 +195,15 @@ class RunFolder:
         yield from ((event.key, event.calls) for event in self.events())
         yield from ((call.key, call.attempts) for call in self.call_usage() if call.key)
 
+    def has_reply(self, role: str, model: str) -> bool:
+        """Whether a model in a role has answered any call; `model` tells judges apart."""
+        return any(
+            attempt.role == role and attempt.error is None
+            for call in self.call_usage()
+            if role != "judge" or (call.key and call.key.judge == model)
+            for attempt in call.attempts
+        )
+
     def call_usage(self) -> Iterator[CallUsage]:
         """What every call used, as `calls` gives them, without reading the replies.
 

@@ -125,6 +125,7 @@ class Ledger:
         self._answers: dict[tuple[str, int], dict[str, Any]] = {}
         self._tried = defaultdict[_Kind, set[str]](set)
         self._begun = Counter[StageKey]()
+        self._fruitful = set[tuple[Stage, str | None]]()
         for event in events:
             self._note(event)
 
@@ -140,6 +141,20 @@ class Ledger:
     def has_result(self, key: StageKey) -> bool:
         """Whether a stage ended with a result."""
         return self._ended[_kind(key)].get(key.case) == "result"
+
+    def is_fruitless(self, key: StageKey) -> bool:
+        """Whether no stage of a kind has a result: no response, or no verdict of a judge."""
+        return (key.stage, key.judge) not in self._fruitful
+
+    def fruitless_failures(self) -> list[StageKey]:
+        """The stages whose content could not be used, of the kinds of which none has a result."""
+        return [
+            key
+            for (epoch, stage, judge, again), ended in self._ended.items()
+            for case, how in ended.items()
+            if how == "content" and not (stage == "response" and self.copied)
+            if self.is_fruitless(key := StageKey(case=case, epoch=epoch, stage=stage, judge=judge, judge_epoch=again))
+        ]
 
     def begun(self, key: StageKey) -> int:
         """Which beginning of a stage is the next or current one: its content could not be used one time less."""
@@ -188,6 +203,8 @@ class Ledger:
         self._ended[_kind(key)][sys.intern(key.case)] = how
         if how == "content":
             self._begun[key] += 1
+        elif how == "result":
+            self._fruitful.add((key.stage, key.judge))
         if event.answer is not None:
             self._answers[key.case, key.epoch] = event.answer
         if all(map(self.has_result, self.grading.keys(key.case, key.epoch))):

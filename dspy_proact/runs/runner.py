@@ -8,15 +8,15 @@ chain one case is done at a time, in turn with everything else.
 import asyncio
 import json
 import time
-from collections import deque
-from collections.abc import Awaitable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from dspy_proact.calls import Call, CallObserver, collect_calls
-from dspy_proact.errors import Halt, StageError
+from dspy_proact.errors import Halt, RefusedAlike, StageError, UnusableContent
 from dspy_proact.kept import NoReply
 from dspy_proact.runs.benchmark import Case, Runnable
 from dspy_proact.runs.chains import Chains
@@ -27,6 +27,10 @@ from dspy_proact.runs.reuse import ReuseSource
 from dspy_proact.switch import Switch
 
 T = TypeVar("T")
+_FIRST = 10
+"""Cases: where none of them can be used, the rest would fare alike."""
+GiveUp = Callable[[StageKey, Sequence[tuple[Failure, Sequence[Call]]]], Halt]
+"""Makes the halt of a run of which the first failures, which are of the kind of this stage, are all that there is."""
 
 
 class Observer(CallObserver):
@@ -45,6 +49,10 @@ class Observer(CallObserver):
 class Runner:
     """Runs a benchmark into a folder.
 
+    Args:
+        give_up: Asked where the first ten cases fail because of their content, all responses or all verdicts of a
+            judge, and nothing in the folder is better; None to go on all the same.
+
     Attributes:
         stages: Stages that ended in this process.
     """
@@ -58,9 +66,11 @@ class Runner:
         observer: Observer,
         *,
         source: ReuseSource | None = None,
+        give_up: GiveUp | None = None,
     ):
         self.benchmark, self.folder, self.ledger = benchmark, folder, ledger
-        self.switch, self.observer, self._source = switch, observer, source
+        self.switch, self.observer, self._source, self._give_up = switch, observer, source, give_up
+        self._first = defaultdict[tuple[str, str | None], dict[str, tuple[Failure, Sequence[Call]]]](dict)
         self.stages = 0
         self._cut_short = False
         self._reused = set[StageKey]()
@@ -85,8 +95,17 @@ class Runner:
                 for worker in workers:
                     worker.cancel()
                 await asyncio.gather(*workers, return_exceptions=True)
-        if self._cut_short or self.ledger.open_work(cases, epochs):
+        if self._reopened() or self._cut_short or self.ledger.open_work(cases, epochs):
             self.switch.check()
+
+    def _reopened(self) -> bool:
+        """Open what failed again, where the run ends for a fault that is mended outside of it; whether anything was."""
+        if not isinstance(self.switch.halt, RefusedAlike | UnusableContent):
+            return False
+        failures = self.ledger.fruitless_failures()
+        for key in failures:
+            self.folder.record(StageEvent(key=key, time=time.time()))
+        return bool(failures)
 
     async def _work_off(self, queue: deque[Work]) -> None:
         try:
@@ -156,6 +175,11 @@ class Runner:
         self._calls.forget(key, begun, again=event.failure is not None and event.failure.kind == "provider")
         self.stages += 1
         self.observer.ended(event, not any(map(self.ledger.is_open, self.ledger.stages(work))))
+        if self._give_up and event.failure and event.failure.kind == "content" and self.ledger.is_fruitless(key):
+            first = self._first[key.stage, key.judge]
+            first[key.case] = event.failure, calls
+            if len(first) == _FIRST:
+                self.switch.pull(self._give_up(key, [*first.values()]))
 
     def _keep(self, key: StageKey, calls: Sequence[Call], **outcome: Any) -> StageEvent:
         event = StageEvent(key=key, calls=tuple(calls), attempts=len(calls), time=time.time(), **outcome)

@@ -33,6 +33,7 @@ from dspy_proact.runs import (
     VerdictRecord,
     latest,
 )
+from dspy_proact.runs.runner import GiveUp
 from dspy_proact.switch import Switch
 from dspy_proact.types import Frozen
 
@@ -148,6 +149,7 @@ async def run_async(
     observer: Observer | None = None,
     retry_content: bool = False,
     controls: str | None = None,
+    give_up: GiveUp | None = None,
 ) -> Runner:
     """Run all cases of a benchmark into a folder, as `Evaluation` does."""
     keys = {"epochs": epochs, "judge_epochs": judge_epochs, "controls": controls}
@@ -155,7 +157,7 @@ async def run_async(
     with RunWriter(path, of) as folder:
         folder.add_cases(benchmark.case_set.cases)
         ledger = Ledger(folder.events(), Grading(benchmark.judges, judge_epochs), retry_content)
-        runner = Runner(benchmark, folder, ledger, switch or Switch(), observer or Observer())
+        runner = Runner(benchmark, folder, ledger, switch or Switch(), observer or Observer(), give_up=give_up)
         await runner.run(benchmark.case_set.cases, epochs, concurrency)
     return runner
 

@@ -8,8 +8,9 @@ from urllib.parse import quote, unquote
 import pytest
 from dspy import lm15
 
-from dspy_proact.errors import ContentError, ProviderError, SetupFault
-from dspy_proact.models.faults import Caller, spellings, understand
+from dspy_proact.errors import ContentError, ProviderError
+from dspy_proact.models.faults import Caller, understand
+from dspy_proact.models.redaction import spellings
 
 SENT = ("temperature", "top_p", "max_tokens")
 
@@ -78,11 +79,10 @@ FINAL = {
 def test_a_failure_of_every_call_ends_the_run(error, part):
     understood = fault(error)
     assert (understood.word, understood.retry, understood.may_be_billed) == ("setup", False, False)
-    assert isinstance(understood.error, SetupFault)
-    assert str(understood.error).startswith("`judge` vendor/m: ")
-    assert part in str(understood.error)
-    assert error.message.partition("\n")[0] in str(understood.error)
-    assert "To fix" not in str(understood.error)  # DSPy's advice
+    assert str(understood.setup).startswith("`judge` vendor/m: ")
+    assert part in str(understood.setup)
+    assert error.message.partition("\n")[0] in str(understood.setup)
+    assert "To fix" not in str(understood.setup)  # DSPy's advice
 
 
 NAMING = {
@@ -102,8 +102,8 @@ NAMING = {
 def test_a_400_that_names_a_parameter_ends_the_run_and_says_how_to_omit_it(message, name, argument):
     for error in (lm15.InvalidRequestError(message, status=422), lm15.UnsupportedFeatureError(message)):
         understood = fault(error, argument=argument)
-        assert isinstance(understood.error, SetupFault)
-        assert f"`{argument}.params` {name}=none" in str(understood.error)
+        assert understood.parameter == name
+        assert f"`{argument}.params` {name}=none" in str(understood.setup)
 
 
 REFUSED = {

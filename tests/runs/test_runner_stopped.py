@@ -13,7 +13,7 @@ from builders.riddles import KINDS, Guess, Marking, Riddles, case, cases, failur
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.errors import Halt, Interrupted, SetupFault
+from dspy_proact.errors import Halt, Interrupted, SetupFault, UnusableContent
 from dspy_proact.runs import Case, Failure, RunFolder, Scored, StageKey, latest
 from dspy_proact.switch import Switch
 
@@ -37,6 +37,40 @@ def test_a_halt_lets_what_is_in_flight_end_and_starts_nothing_more(tmp_path, pul
     assert caught.value is switch.halt is halt
     assert benchmark.begun == [("response", key) for key in "abc"]
     assert {event.key.case for event in RunFolder(tmp_path).events() if event.answer} == {"b", "c"}
+
+
+def hopeless(*unused: object) -> Halt:
+    return UnusableContent("nothing can be read")
+
+
+@pytest.mark.parametrize("stage", ["response", "verdict"])
+def test_ten_first_cases_without_use_end_a_run_and_are_tried_again_by_the_next(tmp_path, stage):
+    """Nine do not, and none does once a result is on disk."""
+    good = set[str]()
+
+    async def answer(case: Case) -> Guess:
+        if stage == "response" and case.key not in good:
+            raise failure("content")
+        return await guess(case)
+
+    async def grade(case: Case, answer: Guess) -> Scored[Marking]:
+        if case.key not in good:
+            raise failure("content")
+        return await mark(case, answer)
+
+    def attempted(count: int) -> int:
+        riddles = Riddles(cases(*(f"{number:02}" for number in range(count))), answer, grade)
+        run(riddles, tmp_path / f"of {count}", epochs=2, concurrency=1, give_up=hopeless)
+        return sum(begun == stage for begun, _ in riddles.begun)
+
+    assert attempted(9) == 18
+    for _ in range(2):
+        with pytest.raises(UnusableContent):
+            attempted(12)
+    good.add("03")
+    assert attempted(12) == 24
+    failures = [event for event in latest(RunFolder(tmp_path / "of 12").events()).values() if event.failure]
+    assert len(failures) == 22
 
 
 @dataclass(frozen=True)

@@ -278,6 +278,7 @@ _GRADING = (
         "--votes", _TIMES, "Verdicts of each judge on a response. Default: 1, or as a compiled judge was compiled."
     ),
     option.flag("--retry-unscored", "Also retry cases that failed because of their content."),
+    option.flag("--keep-going", "Go on although none of the first cases can be scored."),
 )
 SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, _EPOCHS, *_GRADING, _REUSE))
 GRADING_SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, *_GRADING, _REUSE))

@@ -23,7 +23,7 @@ from dspy_proact.cli.next_step import Next, Typed, command_line, say_next
 from dspy_proact.cli.options import option
 from dspy_proact.cli.options.arguments import flags_in_hand, with_options
 from dspy_proact.cli.views.message import print_json, say, say_stopped
-from dspy_proact.errors import Halt, SetupFault
+from dspy_proact.errors import Halt
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.execution import Completed, Execution
 from dspy_proact.evaluation.forecast import SECONDS, RoleCalls, RunForecast
@@ -302,9 +302,8 @@ class Ending:
         typed = Typed()
         if self.halt and self.halted:
             say_stopped(self.halt, self.halted)
-            refused = self.halt.parameter if isinstance(self.halt, SetupFault) else None
-            if refused and self.halted.exists():
-                typed = typed.with_parameter(*refused, "none")
+            if (change := self.halt.change) and self.halted.exists():
+                typed = typed.with_parameter(*change)
                 _say_again(Next.PARAMETER_TO_CHANGE, typed, self.halted)
             return exit_status(self.halt)
         paths = [*([beside] if beside else []), *(run.path for run in self.finished)]

@@ -1,0 +1,57 @@
+"""What would mend a run whose answers cannot be used: a greater limit of output, or a schema of the answers."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from dspy_proact.calls import Call, Failure, StageKey
+from dspy_proact.errors import UnusableContent
+from dspy_proact.models import AnyModel, Model
+from dspy_proact.runs import RunFolder
+
+
+def greater_limits(folder: RunFolder, models: Iterable[AnyModel]) -> dict[str, int]:
+    """By argument, a greater limit of output for each model of which replies were cut where content failed."""
+    failures = {event.key: event.failure for event in folder.events()}
+    cut = {
+        call.role
+        for key, calls in folder.attempts()
+        if (failure := failures.get(key)) and failure.kind == "content"
+        for call in calls
+        if call.finish_reason == "length"
+    }
+    of_cut = (model for model in models if isinstance(model, Model) and model.role.name in cut)
+    return {model.role.argument: limit for model in of_cut if (limit := model.greater_limit)}
+
+
+def unusable_content(
+    key: StageKey, failures: Sequence[tuple[Failure, Sequence[Call]]], model: AnyModel | None
+) -> UnusableContent:
+    """The halt of a run of which the first responses, or verdicts of a judge, are of no use, with the likely cause."""
+    what = "responses" if key.stage == "response" else "verdicts"
+    reasons = Counter(failure.reason for failure, _ in failures)
+    counts = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
+    whose = f"{model.caller.whose}: " if isinstance(model, Model) else ""
+    first = f"{whose}the first {len(failures)} {what} cannot be used ({counts})."
+    cause, change = _cause(failures, model)
+    return UnusableContent(f"{first} {cause}. `scope.keep_going` goes on all the same", change)
+
+
+def _cause(
+    failures: Sequence[tuple[Failure, Sequence[Call]]], model: AnyModel | None
+) -> tuple[str, tuple[str, str, str] | None]:
+    """The likely cause in a sentence, and the change of a parameter that mends it."""
+    cut = sum(calls[-1].finish_reason == "length" for _, calls in failures if calls)
+    last = failures[-1][0].detail or "no further reason"
+    if not isinstance(model, Model) or model.embedded:
+        return f"The last one: {last}", None
+    argument, limit = model.role.argument, model.decoding.get("max_tokens")
+    if 2 * cut > len(failures):
+        at = f"at the limit of {limit:,} tokens" if limit else "by the server, without a limit of ours"
+        if greater := model.greater_limit:
+            change = (argument, "max_tokens", str(greater))
+            return f"{cut} of them were cut {at}: raise it with `{argument}.params` max_tokens={greater}", change
+        return f"{cut} of them were cut {at}, which is the most that is known of the model: name another model", None
+    unreadable = any(failure.reason == "unreadable" for failure, _ in failures)
+    if unreadable:
+        return f"The answers are no JSON of the form that is asked for; the last one: {last}", None
+    return f"The last one: {last}", None
