@@ -37,6 +37,18 @@ def test_a_soak_finds_nothing(tmp_path, name):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_no_reader_misreads_what_a_small_model_answered(tmp_path):
+    # The program ends otherwise where an answer is read as what a person does not read in it.
+    (rows,) = tables(printed("small_model.py", folder=tmp_path).partition("\n\n")[0])
+    assert {row[0]: row[2:] for row in rows if "schema" in row[0]} == {
+        "grade, with a schema": ["13", "13", "0"],
+        "quotes, with a schema": ["10", "10", "0"],
+        "proposal, with a schema": ["2", "2", "0"],
+        "moment, with a schema": ["4", "4", "0"],
+        "solution, with a schema": ["0", "0", "0"],
+    }
+
+
 def test_proactbench_scores_a_corpus(tmp_path):
     (tmp_path / "corpus.jsonl").write_text(jsonl(row()), encoding="utf-8")
     arguments = ["embedded", "--judge", "embedded", "--corpus", "corpus.jsonl", "--out", "run"]

@@ -66,6 +66,22 @@ def test_the_second_request_differs_by_its_note_only_and_its_answer_counts(serve
     assert second == first
 
 
+@ROUTES
+@pytest.mark.parametrize(
+    "answer",
+    [
+        verdict("PASS", ["Label the boxes"], "a@b").replace("@", "\n\t"),
+        f"{verdict('PASS', ['Label the boxes'], 'ab')[:-1]},}}\n```<|eot_id|>",
+        verdict("**PASS**", ["Label the boxes"], "ab") * 2,
+    ],
+    ids=["line break", "comma and token", "twice, in bold type"],
+)
+def test_a_verdict_that_can_mean_one_thing_only_costs_one_call(server, name, backend, answer):
+    answers_once(server, answer)
+    assert graded(opened(server, name, backend)).grade == "PASS"
+    assert len(server.sent) == 1
+
+
 GRADES = pytest.mark.parametrize("grade", ["PASS", "PARTIAL"])
 
 
