@@ -39,7 +39,11 @@ class Call(Frozen):
     written_tokens: Tokens | None = None
     """Those of them that it wrote to its cache, likewise."""
     finish_reason: str | None = None
-    """`stop`, `length`, `content_filter`, `tool_call` or `error`; None when the call failed."""
+    """`stop`, `length`, `content_filter` or `tool_call`, or the provider's own word; None when the call failed."""
+    cut_at: Tokens | None = None
+    """Tokens at which the reply was cut; None where it was not, or where that is not known."""
+    thoughts: bool = False
+    """Whether thoughts were taken out of its text, in which the server had left them."""
     error: str | None = None
     """What failed, in a word; None when it answered."""
 

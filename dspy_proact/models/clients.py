@@ -26,6 +26,7 @@ from dspy_proact.models.dspy_internals import (
     StreamEvent,
     validate_request,
 )
+from dspy_proact.models.replies import ended_as_meant
 
 LONGEST = 16 * 2**20
 """Bytes of a body: five times what the longest answer that a model writes takes in JSON."""
@@ -133,7 +134,10 @@ class _BoundedTransport(StdlibAsyncTransport):
 
 
 class _LenientReader:
-    """One of DSPy's readers of bodies, which leaves out usage that is no count; its errors keep the body as `body`."""
+    """One of DSPy's readers of bodies, which leaves out usage that is no count, and hears how a stream ended.
+
+    Its errors keep the body as `body`.
+    """
 
     def __init__(self, reader: Any):
         self._reader = reader
@@ -161,7 +165,8 @@ class _LenientReader:
     def parse_stream_events(self, request: Request, event: Any) -> Iterator[StreamEvent]:
         """The events in one event of a stream."""
         read = self._reader.parse_stream_events
-        return iter(_leniently(lambda data: list(read(request, replace(event, data=data))), event.data))
+        events = _leniently(lambda data: list(read(request, replace(event, data=data))), event.data)
+        return (ended_as_meant(inner) if inner.type == "end" else inner for inner in events)
 
 
 def _with_body(error: ProviderError, body: bytes | str) -> ProviderError:
@@ -301,7 +306,20 @@ async def _bound(response: httpx.Response) -> None:
     assert isinstance(response.stream, httpx.AsyncByteStream), "of an asynchronous client"
     response.stream = _BoundedStream(response.stream, response.headers.pop("content-encoding", "identity"))
     if "json" in response.headers.get("content-type", ""):
-        response._content = _with_counts_only(await response.aread())
+        body = _with_counts_only(await response.aread())
+        response._content = _with_error_as_known(body) if response.status_code == 200 else body
+
+
+def _with_error_as_known(body: bytes) -> bytes:
+    """A body whose error has a code: litellm takes one without a code, which gateways send, for a faulty request."""
+    try:
+        content = json.loads(body) if b'"error"' in body else None
+    except ValueError:
+        return body
+    if not isinstance(content, dict) or "choices" in content or not (error := content.get("error")):
+        return body
+    fields = error if isinstance(error, dict) else {"message": error}
+    return json.dumps(content | {"error": {"code": 500, **fields}}).encode()
 
 
 class _BoundedStream(httpx.AsyncByteStream):

@@ -23,6 +23,7 @@ from dspy_proact.models.dspy_internals import StreamEvent
 from dspy_proact.models.faults import Caller, understand
 from dspy_proact.models.gate import Cost, Gate, Limits, most_of
 from dspy_proact.models.image_tokens import images_of
+from dspy_proact.models.replies import StreamedReply, failure_in, finish_of, read
 from dspy_proact.switch import HEARTBEAT
 
 T = TypeVar("T")
@@ -48,6 +49,8 @@ class GatedEngine:
         self._make = make
         self._inner: dict[asyncio.AbstractEventLoop, Any] = {}
         self._last_config = (bare := Config(), bare)
+        self._leaves_openings_out = False
+        """Whether a stream showed that the template of its chat opens the thoughts."""
 
     async def complete(self, request: Request) -> Response:
         """Answer one request, with retries; raises errors of `errors`."""
@@ -61,7 +64,7 @@ class GatedEngine:
             await self.gate.admit(self.caller, most, number)
             with _Attempt(self.gate, self.caller, most, number) as attempt:
                 async with asyncio.timeout(self.gate.timeout):
-                    return attempt.completed(await inner.complete(request))
+                    return attempt.completed(await inner.complete(request), request)
             await self.gate.switch.pause(attempt.wait)
             number += 1
 
@@ -70,12 +73,14 @@ class GatedEngine:
 
         It is tried again only until a piece of an answer was passed on. The time limit is that of the wait for each
         event. The `Call` is recorded when the last event has come. Closed early, it counts as the most that it can
-        cost, and nothing is recorded.
+        cost, and nothing is recorded. Thoughts are passed on as such; those of a model whose replies lack their opening
+        mark stand as text in its first stream, and its later ones begin when its thoughts have ended.
         """
         (request, most, inner), number = self._prepared(request), 0
         async with self.gate.slots:
             while True:
                 await self.gate.admit(self.caller, most, number)
+                reply = StreamedReply(request.system, self._leaves_openings_out)
                 with _Attempt(self.gate, self.caller, most, number) as attempt:
                     async with aclosing(inner.stream(request)) as events:
                         while True:
@@ -83,8 +88,10 @@ class GatedEngine:
                                 event = await anext(events, None)
                             if event is None:
                                 return
-                            for passed in attempt.passed(event):
+                            for passed in attempt.passed(event, reply):
                                 yield passed
+                            if event.type == "end":
+                                self._leaves_openings_out = self._leaves_openings_out or reply.unopened
                 await self.gate.switch.pause(attempt.wait)
                 number += 1
 
@@ -179,25 +186,31 @@ class _Attempt:
             raise failure from error
         return True
 
-    def completed(self, response: Response) -> Response:
-        """The whole answer has come."""
-        self._ended(response.finish_reason, response.usage)
+    def completed(self, response: Response, request: Request) -> Response:
+        """The complete reply, read; raises an error of the provider's that came with it."""
+        if failure := failure_in(response.provider_data):
+            raise failure
+        response, thoughts = read(response, request)
+        self._ended(finish_of(response), response.usage, thoughts)
         return response
 
-    def passed(self, event: StreamEvent) -> tuple[StreamEvent, ...]:
+    def passed(self, event: StreamEvent, reply: StreamedReply) -> list[StreamEvent]:
         """The events of a stream to pass on now that this one has come.
 
-        The start is held until the next event: once anything is passed on, it is too late to try again.
+        The start is held until there is a further one: once anything is passed on, it is too late to try again.
         """
         if event.type == "start":
             self._held = (event,)
-            return ()
+            return []
         if event.type == "end":
-            self._ended(event.finish_reason, event.usage or Usage())
+            passing = [*reply.pass_on(), event]
+            self._ended(event.finish_reason, event.usage or Usage(), reply.thoughts)
+        elif not (passing := reply.pass_on(event)):
+            return []
         held, self._held, self._begun = self._held, (), True
-        return (*held, event)
+        return [*held, *passing]
 
-    def _ended(self, finish_reason: str | None, usage: Usage) -> None:
+    def _ended(self, finish_reason: str | None, usage: Usage, thoughts: bool) -> None:
         caller = self.caller
         cached = (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0) if caller.adds_cached_tokens else 0
         reasoning = (usage.reasoning_tokens or 0) if caller.adds_reasoning_tokens else 0
@@ -205,17 +218,20 @@ class _Attempt:
         counted = usage.input_tokens or None
         prompt = _sum(counted, cached)
         completion = _sum(usage.output_tokens, reasoning) if counted else None
-        read, written = _sum(usage.cache_read_tokens, 0), _sum(usage.cache_write_tokens, 0)
+        from_cache, written = _sum(usage.cache_read_tokens, 0), _sum(usage.cache_write_tokens, 0)
+        cut = finish_reason == "length"
         self._record(
             prompt_tokens=prompt,
             completion_tokens=completion,
-            cached_tokens=read,
+            cached_tokens=from_cache,
             written_tokens=written,
             finish_reason=finish_reason,
+            cut_at=min(filter(None, (completion, caller.completion_limit)), default=None) if cut else None,
+            thoughts=thoughts,
         )
         spent = self.most  # where there is no count
         if prompt is not None and completion is not None:
-            usd = caller.price.of(prompt, completion, read or 0, written or 0)
+            usd = caller.price.of(prompt, completion, from_cache or 0, written or 0)
             spent = Cost(calls=1, tokens=prompt + completion, usd=usd or 0.0)
         self._settle(spent)
         self.gate.succeeded(caller)

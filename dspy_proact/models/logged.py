@@ -26,6 +26,7 @@ from dspy_proact.models.dspy_internals import (
     response_to_dict,
 )
 from dspy_proact.models.engine import BlockingEngine, Described, GatedEngine, wait_for
+from dspy_proact.models.replies import require_text
 from dspy_proact.models.spec import without_secrets
 from dspy_proact.plain_text import encodable_all
 
@@ -50,7 +51,8 @@ class LoggedEngine(Described):
         """The reply, from the log or from the model.
 
         Raises:
-            ContentError: The provider refuses this request for good, or its filter cut the reply.
+            ContentError: The provider refuses this request for good, its filter cut the reply, or that has no text for
+                another reason that is known.
             ProviderError: It failed after all retries; in a compile `ProviderDown`, as an optimizer would count any
                 other error as a wrong answer.
             StorageFault: The reply cannot be kept.
@@ -59,7 +61,9 @@ class LoggedEngine(Described):
             return await self.in_compile(self.log, self.name(request), request)
         if stage := open_stage():
             return await self._in_stage(stage, request)
-        return await self.gated.complete(request)
+        with collect_calls() as attempts:
+            response = await self.gated.complete(request)
+        return require_text(response, attempts)
 
     def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
         """The reply event by event, which is not logged."""
@@ -93,7 +97,7 @@ class LoggedEngine(Described):
             return replayed(kept)
         line = {"key": stage.key, "begun": stage.begun, "number": number, "rollout": rollout}
         call, response = await self._send(stage.log, name, request, stage.images, **line)
-        return _unfiltered(response) if response else reply_of(call)
+        return require_text(response, call.attempts) if response else reply_of(call)
 
     async def _sent(self, log: CallLog, name: str, request: Request) -> LoggedCall:
         """A compile's call; any failure but that of its content ends the compile."""
@@ -194,13 +198,7 @@ def reply_of(call: LoggedCall) -> Response:
     except Exception as error:  # whatever a reader of another version raises
         mend = "delete its line, and it is requested again"
         raise StorageFault(f"the logged reply to request {call.request} cannot be read; {mend}") from error
-    return _unfiltered(response)
-
-
-def _unfiltered(response: Response) -> Response:
-    if response.finish_reason == "content_filter":
-        raise ContentError("filtered", "the provider's content filter cut the answer")
-    return response
+    return require_text(response, call.attempts or call.reused)
 
 
 class LoggedFace(BlockingEngine):

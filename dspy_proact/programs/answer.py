@@ -13,6 +13,7 @@ from dspy import AdapterParseError, LMError
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import ContentError, ProactError
 from dspy_proact.models.dspy_internals import NO_RESPONSE
+from dspy_proact.models.replies import cut_at
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,11 @@ def mark_cut(prediction: dspy.Prediction, calls: list[Call]) -> Answer:
 
 
 def _unusable(message: str, calls: list[Call]) -> ContentError:
-    if calls and calls[-1].finish_reason == "content_filter":
+    finish, nothing = calls[-1].finish_reason if calls else None, NO_RESPONSE in message
+    if finish == "content_filter":
         return ContentError("filtered", "the provider's content filter withheld the answer")
-    if NO_RESPONSE in message:
+    if finish == "length":
+        return ContentError("cut", f"{cut_at(calls)} {'before any text' if nothing else 'in the middle of the answer'}")
+    if nothing:
         return ContentError("empty", "the model answered nothing")
     return ContentError("unreadable", message.partition("\n")[0])

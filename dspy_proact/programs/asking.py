@@ -11,8 +11,8 @@ from dspy_proact.kept import open_stage
 from dspy_proact.programs.answer import Answer, mark_cut, ours
 
 T = TypeVar("T")
-_REPAIRED = ("empty", "filtered", "unreadable")
-"""Reasons for which an answer is asked for once more; what was refused or too long would be so again."""
+_REPAIRED = ("empty", "filtered", "tool_call", "unreadable")
+"""Reasons for which an answer is asked for once more; what was refused, too long or cut would be so again."""
 
 
 Asking = Callable[..., Awaitable[Answer]]

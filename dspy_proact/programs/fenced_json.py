@@ -15,13 +15,13 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from dspy_proact.models.dspy_internals import format_field_value
+from dspy_proact.models.thoughts import without_thoughts
 from dspy_proact.plain_text import encodable, encodable_all
 from dspy_proact.programs.asking import ask_now, run_now
 
 AN_IMAGE = "(an image)"
 """Stands for an image where only text can."""
 _MARK = "| "
-_THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 _LONGEST_LIST = 200
 """Of quotes and the like; nobody names so many, and each is looked up."""
@@ -110,8 +110,11 @@ class FencedJSON(dspy.JSONAdapter):
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """The output fields of the one object in the answer; raises `AdapterParseError`."""
         outputs = signature.output_fields
+        thoughts, text = without_thoughts(completion)
         try:
-            answer = self.answer(completion, set(outputs))
+            if thoughts and not text:
+                raise ValueError("the thoughts never end")
+            answer = self.answer(text, set(outputs))
             return {
                 name: _reader(field.annotation).validate_python(_as_meant(_plain(name, answer), field.annotation))
                 for name, field in outputs.items()
@@ -141,10 +144,8 @@ class FreeText(FencedJSON):
         try:
             return super().parse(signature, completion)
         except AdapterParseError:
-            rest = _THINKING.sub("", completion)
-            text = completion if rest == completion else rest.strip()  # blanks at the beginning are the matcher's
-            text = _LAST_TOKENS.sub("", text)
-            if not text.strip() or text.lstrip().startswith("<think>"):
+            text = _LAST_TOKENS.sub("", without_thoughts(completion)[1])
+            if not text.strip():
                 raise
             *others, last = signature.output_fields
             return dict.fromkeys(others, "") | {last: encodable(text)}
@@ -219,7 +220,7 @@ def fence(text: str) -> str:
     return "\n".join(_MARK + line for line in text.splitlines() or [""])
 
 
-def only_object(completion: str, names: set[str]) -> dict[str, Any]:
+def only_object(text: str, names: set[str]) -> dict[str, Any]:
     """The one object in an answer that has fields of ours; what stands before it may lead to it.
 
     Where something that begins like an object is broken, where another object differs, or where words follow, which
@@ -227,9 +228,6 @@ def only_object(completion: str, names: set[str]) -> dict[str, Any]:
     only mean one thing: the same object twice, line breaks and tabs in a string, a comma after the last element,
     typographic quotation marks where there are no others, and special tokens at the end.
     """
-    text = _THINKING.sub("", completion)
-    if text.lstrip().startswith("<think>"):
-        raise ValueError("the thoughts never end")
     if '"' not in text:
         text = text.translate(_STRAIGHT)
     objects = dict[str, dict[str, Any]]()

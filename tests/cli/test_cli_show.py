@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from builders.runs import RESPONSE, answered, failed, graded, manifest, trigger, written
+from drivers.client import answers
 from fakes.server import Answer, error
 from rich.console import Console
 
@@ -305,8 +306,8 @@ def test_nothing_that_others_wrote_is_obeyed_or_takes_a_heading(show, tmp_path):
 
 def test_a_transcript_has_every_request_and_reply_and_nothing_in_it_is_obeyed(show, proact, server):
     """What nobody could read stands there whole, after the request that it answers."""
-    reply = Answer(HOSTILE, finish_reason="length")
-    server.script = lambda sent: error(503, HOSTILE) if len(server.sent) == 3 else reply
+    replies = [Answer(HOSTILE, finish_reason="length"), Answer(HOSTILE), error(503, HOSTILE)]
+    answers(server, *replies)
     models = [word for role in ("model", "judge") for word in (f"--{role}", "openai/any")]
     bases = ("--model-api-base", server.assistant, "--judge-api-base", server.judge)
     scope = ("--corpus", "sample", "--limit", 1, "--retries", 0)
@@ -321,7 +322,7 @@ def test_a_transcript_has_every_request_and_reply_and_nothing_in_it_is_obeyed(sh
     assert [line.partition(",")[0] for line in headings[2:]] == [
         "verdict of openai/any",
         "request 1",
-        "reply: cut at the token limit",
+        "reply: stop",
         "request 2",
         "reply: none",
         "provider failure",

@@ -30,7 +30,7 @@ def at(server, limit=LOW, judge_limit=None, model="openai/gpt-4o", calls=None, p
 
 
 def cutting(server, *, response=2, verdict=3):
-    """A script of four triggers, of which this response is cut, and this verdict at each attempt."""
+    """A script of four triggers, of which this response is cut, and this verdict."""
     seen: list[str] = []
 
     def script(sent):
@@ -46,10 +46,10 @@ def cutting(server, *, response=2, verdict=3):
 
 @pytest.fixture
 def old(server, tmp_path, proactbench):
-    """A run of four triggers: the second response is cut, and the third verdict cannot be read, asked for twice."""
+    """A run of four triggers: the second response is cut, and the third verdict too, asked for once."""
     cutting(server)
     assert at(server).run(tmp_path / "old", Scope(limit=4)).unscored == 1
-    assert len(server.sent) == 9
+    assert len(server.sent) == 8
     server.sent.clear()
     return tmp_path / "old"
 

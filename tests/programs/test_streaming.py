@@ -73,7 +73,7 @@ def test_a_character_cut_in_halves_is_joined_and_a_lone_half_replaced(server, na
 REFUSED = {
     "empty": (Answer(""), "empty"),
     "no piece": (Answer(pieces=()), "empty"),
-    "empty and cut": (Answer("", finish_reason="length"), "empty"),
+    "empty and cut": (Answer("", finish_reason="length"), "cut"),
     "blanks": (Answer(" \n "), "empty"),
     "filtered": (Answer("The last boat", finish_reason="content_filter"), "filtered"),
     "filtered whole": (Answer("", finish_reason="content_filter"), "filtered"),

@@ -32,6 +32,7 @@ from pydantic_core import to_jsonable_python
 from dspy_proact.benchmarks.proactbench.conversation import history_of
 from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
 from dspy_proact.models.dspy_internals import default_instructions
+from dspy_proact.models.thoughts import without_thoughts
 from dspy_proact.plain_text import encodable
 from dspy_proact.programs.asking import rendered
 from dspy_proact.programs.fenced_json import FencedJSON
@@ -93,8 +94,8 @@ class BareChat(dspy.Adapter):
         return "\n\n".join(filter(None, [self.hint, instruction_of(signature), *map(_worked_example, demos)]))
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
-        """The answer, as it came, as the signature's only output."""
-        return {next(iter(signature.output_fields)): encodable(completion)}
+        """The answer, as it came but without thoughts, as the signature's only output."""
+        return {next(iter(signature.output_fields)): encodable(without_thoughts(completion)[1])}
 
 
 def _worked_example(demo: Mapping[str, Any]) -> str:

@@ -52,7 +52,7 @@ def test_it_sends_the_chat_once_and_takes_the_answer_as_it_comes(server, name, b
 NO_ANSWERS = {
     "null": (Answer(None), ContentError, "empty"),
     "blanks only": (Answer(" \n\t\u3000"), ContentError, "empty"),
-    "empty and cut": (Answer("", finish_reason="length"), ContentError, "empty"),
+    "empty and cut": (Answer("", finish_reason="length"), ContentError, "cut"),
     "filtered": (Answer("The last boat", finish_reason="content_filter"), ContentError, "filtered"),
     "server down": (error(500), ProviderError, "server"),
 }

@@ -70,7 +70,6 @@ UNREADABLE = {
     "a key that is none of ours": of(ONE | {"severity": 3}),
     "a quote null": of(ONE | {"quote": None}),
     "asked_for a word": of(ONE | {"asked_for": "perhaps"}),
-    "cut": Answer('{"reasoning": "x", "offers": [{"quo', finish_reason="length"),
     "more than two hundred offers": offers(*["call Ann"] * 201),
 }
 
@@ -81,6 +80,13 @@ def test_an_answer_that_cannot_be_read_is_asked_for_once_more_and_then_given_up(
     with pytest.raises(ContentError) as caught:
         detected(server)
     assert (caught.value.reason, len(server.sent)) == ("unreadable", 2)
+
+
+def test_an_answer_that_was_cut_is_not_asked_for_again_since_it_would_be_cut_again(server):
+    answers_once(server, Answer('{"reasoning": "x", "offers": [{"quo', finish_reason="length"))
+    with pytest.raises(ContentError, match="cut at 7 tokens in the middle of the answer") as caught:
+        detected(server)
+    assert (caught.value.reason, len(server.sent)) == ("cut", 1)
 
 
 @pytest.mark.parametrize(
