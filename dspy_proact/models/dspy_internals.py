@@ -3,7 +3,6 @@
 Besides `dspy` and `dspy.lm15`, which are public, these are relied on, each held to what it is by a test:
 
     capabilities(lm)                   whether a model takes a JSON schema, and which parameters it takes
-    model_info(provider, name)         a row of litellm's bundled price map
     lookup(provider)                   dialect, key variables and placeholder key of a provider of the native client
     request_to_dict and its like       requests and answers as JSON, for the record of a compile
     retry_after_seconds(header)        both forms of the header
@@ -50,7 +49,6 @@ from dspy.clients.capabilities import capabilities
 from dspy.clients.engines import AsyncLiteLLMEngine, AsyncLM15Engine, LM15Engine
 from dspy.clients.engines.base import validate_request
 from dspy.clients.engines.litellm_errors import litellm_errors
-from dspy.clients.model_metadata import model_info
 from dspy.propose import grounded_proposer
 from dspy.signatures.signature import _default_instructions as default_instructions
 from dspy.teleprompt.gepa import InstructionProposer

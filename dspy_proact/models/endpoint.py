@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from dspy.lm15 import AmbiguousModelError, RouterConfig, Timeouts, UnknownModelError, UnsupportedFeatureError
 
@@ -25,6 +26,9 @@ _COMPATIBLE = frozenset(
     ("openai", "custom_openai", "hosted_vllm", "lm_studio", "llamafile", "litellm_proxy", "ollama", "ollama_chat")
 )
 """litellm's names of servers of one's own."""
+_NO_HEADER = re.compile(r"[^\x20-\x7e\xa0-\xff]")
+_SIGNS_IN = ("chatgpt", "github_copilot")
+"""Of which litellm asks for a log-in in a browser as soon as a name of theirs is looked up."""
 _FIXED_ENDPOINTS = {
     "BYTEZ": "api.bytez.com",
     "REPLICATE": "api.replicate.com",
@@ -57,11 +61,24 @@ class Route:
         return tuple(value for name, value in os.environ.items() if _SECRET.search(name))
 
     def require_key(self, argument: str) -> None:
-        """Raise a `UsageError` that names the variable, where a key is needed and missing."""
+        """Raise a `UsageError` that names the variable, where a key is needed and missing, or cannot be sent.
+
+        Likewise where a request would go through a proxy that is not supported.
+        """
+        whose = f"`{argument}` {self.model}"
         if self.needs_key and not self.has_key and not self.api_base:
             raise UsageError(
-                f"`{argument}` {self.model}: no key. Set {' or '.join(self.key_variables)}, "
+                f"{whose}: no key. Set {' or '.join(self.key_variables)}, "
                 f"or give `{argument}.api_base` for a server that asks for none."
+            )
+        held = [name for name in self.key_variables if os.environ.get(name)]
+        for name in held[:1] if self.native else held:
+            if problem := _key_problem(os.environ[name]):
+                raise UsageError(f"{whose}: {name} {problem}")
+        if kind := self._unsupported_proxy:
+            raise UsageError(
+                f"{whose}: the environment names a {kind} proxy (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY), and only "
+                "http:// proxies are supported: name one, or in NO_PROXY the hosts that are reached without a proxy"
             )
 
     @property
@@ -94,6 +111,18 @@ class Route:
         """The options of litellm's clients; they find their keys themselves."""
         options = {"api_base": self.api_base, "api_key": self._placeholder, "timeout": timeout}
         return {name: value for name, value in options.items() if value is not None}
+
+    @property
+    def _unsupported_proxy(self) -> str | None:
+        """The scheme of the proxy on the way to the endpoint, such as `socks5`; None for http, or no proxy."""
+        definition = lookup(self.provider) if self.native else None
+        address = urlsplit(self.api_base or (definition.access.base_url if definition else None) or "https:")
+        proxies = getproxies()
+        scheme, colon, _ = (proxies.get(address.scheme) or proxies.get("all") or "").partition("://")
+        usual = not colon or scheme.lower() == "http" or (scheme.lower() == "https" and not self.native)
+        # Of an endpoint that a client alone knows, NO_PROXY may say that it is reached without one.
+        unused = proxy_bypass(address.hostname) if address.hostname else "no" in proxies
+        return None if usual or unused else scheme
 
     @property
     def _placeholder(self) -> str | None:
@@ -133,6 +162,17 @@ def find_route(model: str, api_base: str | None = None, backend: Backend = "auto
     )
 
 
+def _key_problem(key: str) -> str | None:
+    """Why a key cannot be sent as it is, without its text; None where it can."""
+    if "-----BEGIN" in key:  # it signs, and is sent in no header
+        return None
+    if key != key.strip().strip("\"'"):
+        return "begins or ends with a blank, a line end or a quotation mark: set it to the key alone"
+    if _NO_HEADER.search(key):
+        return "has a character that no header can hold, such as a typographic dash: copy the key anew"
+    return None
+
+
 def clean_endpoint(model: str, url: str) -> str:
     """The address as it is used and written down, without a slash at its end; a user, password or query is refused.
 
@@ -163,6 +203,11 @@ def clean_endpoint(model: str, url: str) -> str:
 
 
 def _litellm_route(model: str, api_base: str | None) -> Route:
+    if model.partition("/")[0] in _SIGNS_IN:
+        raise UsageError(
+            f"{model}: litellm asks for a log-in in a browser as soon as this name is looked up. "
+            "Have a LiteLLM proxy of your own serve it, and name that: litellm_proxy/NAME with its address."
+        )
     litellm = import_litellm()
     try:
         _, provider, _, _ = litellm.get_llm_provider(model, api_base=api_base)

@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 import dspy
@@ -25,7 +24,7 @@ from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
 from dspy_proact.images import described
 from dspy_proact.kept import CallLog
-from dspy_proact.models.dspy_internals import StreamEvent, async_engine_of, capabilities
+from dspy_proact.models.dspy_internals import StreamEvent, async_engine_of
 from dspy_proact.models.embedder import Embedder
 from dspy_proact.models.endpoint import Route, find_route
 from dspy_proact.models.engine import GatedEngine
@@ -33,7 +32,7 @@ from dspy_proact.models.faults import Caller
 from dspy_proact.models.gate import Cost, Gate, Limits, most_of_messages
 from dspy_proact.models.image_tokens import image_tokens
 from dspy_proact.models.logged import LoggedEngine, LoggedLM
-from dspy_proact.models.prices import EMBEDDED_PRICE, find_capacity, find_price
+from dspy_proact.models.prices import EMBEDDED_PRICE, capabilities_of, find_capacity, find_price
 from dspy_proact.models.redaction import spellings
 from dspy_proact.models.server import find_server
 from dspy_proact.models.spec import (
@@ -161,7 +160,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
         sees=capacity.sees,
     )
     try:
-        known = _capabilities(name, route.native)
+        known = capabilities_of(name, route.native)
         make = route.engines(connections=gate.concurrency, timeout=gate.timeout)
         supported = known.params - ({SCHEMA} if without_schema else set())
         gated = GatedEngine(make, gate, caller, known.response_schema, supported)
@@ -171,11 +170,6 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
     written = without_secrets({**sent, SCHEMA: None} if without_schema else sent)
     overridden = tuple(sorted(key for key in {*preset, *written} if preset.get(key, ...) != written.get(key, ...)))
     return Model(name, role, lm, written, overridden, route.api_base, price, route)
-
-
-@cache
-def _capabilities(name: str, native: bool) -> Any:
-    return capabilities(dspy.LM(name, engine="auto" if native else "litellm"))
 
 
 def _capacity(route: Route) -> Capacity:

@@ -1,37 +1,69 @@
-"""What litellm's bundled map says of a model: its price, its tokens and what it takes. Nothing is looked up online."""
+"""What litellm's bundled map says of a model: its price, its tokens and what it takes. Nothing is looked up online.
 
+Of a model that DSPy's own client calls it is read from litellm's files: importing litellm takes seconds.
+"""
+
+import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import distribution
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import dspy
+
 from dspy_proact.calls import SIZES, Price
 from dspy_proact.models.clients import import_litellm
-from dspy_proact.models.dspy_internals import model_info
+from dspy_proact.models.dspy_internals import capabilities
 from dspy_proact.models.endpoint import Route
 from dspy_proact.models.spec import EMBEDDED, Capacity, unpriced_names
 
 EMBEDDED_PRICE = Price(prompt=0.0, completion=0.0, reason="the embedded model costs nothing")
 _CHARACTERS_A_TOKEN = 4
+_TOKENS_A_MESSAGE = _TOKENS_BEFORE_A_REPLY = 3
+_CHUNK = 1024
+"""Characters that are encoded at once: a longer run of one character would take minutes."""
+_SAMPLING = frozenset({"temperature", "top_p"})
+_REFUSED: Mapping[str, frozenset[str]] = {
+    r"gpt-5-chat(-latest)?": frozenset({"reasoning_effort"}),
+    r"gpt-5-search.*": _SAMPLING | {"reasoning_effort"},
+    r"gpt-6-astra|gpt-6\.1-sol": frozenset({"top_p"}),
+}
+"""Parameters that OpenAI's models refuse by litellm's rules, where DSPy does not know it."""
+_ASK_A_SERVER = ("huggingface", "lemonade", "ollama", "ollama_chat")
+"""Of whose models litellm asks the network."""
 
 
 def find_capacity(route: Route) -> Capacity:
     """What litellm knows of a model."""
-    litellm, known = import_litellm(), _listed(route.model, route.provider)
+    known, takes = _listed(route.model, route.native), _parameters(route)
     tokens = known.get("max_output_tokens") or known.get("max_tokens")
-    try:
-        name, provider, _, _ = litellm.get_llm_provider(route.model, api_base=route.api_base)
-        takes = litellm.get_supported_openai_params(name, provider)
-    except litellm.exceptions.BadRequestError:  # a provider of DSPy's own client alone
-        takes = None
-    sampling = {"temperature", "top_p"}
-    refuses = {*sampling, "reasoning_effort"} - set(takes) if takes else set[str]()
-    refuses |= sampling if known.get("supports_sampling_params") is False else set()
+    refuses = (_SAMPLING | {"reasoning_effort"}) - takes if takes else set[str]()
+    refuses |= _SAMPLING if known.get("supports_sampling_params") is False else set()
     # At an endpoint of one's own a name may be that of any model.
     sees = known.get("supports_vision") is not False or route.api_base is not None
     return Capacity(tokens if isinstance(tokens, int) else None, frozenset(refuses), sees)
+
+
+@cache
+def capabilities_of(model: str, native: bool) -> Any:
+    """What DSPy knows of a model: whether it takes a schema (`response_schema`), and which parameters (`params`)."""
+    return capabilities(dspy.LM(model, engine="lm15" if native else "litellm"))
+
+
+def _parameters(route: Route) -> frozenset[str]:
+    """The parameters that a model takes; empty where that is not known."""
+    if route.native:
+        name = route.model.rpartition("/")[2]
+        refused = [names for pattern, names in _REFUSED.items() if re.fullmatch(pattern, name)]
+        return capabilities_of(route.model, native=True).params.difference(*refused)
+    litellm = import_litellm()
+    name, provider, _, _ = litellm.get_llm_provider(route.model, api_base=route.api_base)
+    return frozenset(litellm.get_supported_openai_params(name, provider) or ())
 
 
 _UNTIERED = (None, "auto", "default", "standard", "standard_only")
@@ -48,7 +80,7 @@ def find_price(route: Route, sent: Mapping[str, Any] | None = None) -> Price:
 
     Of the parameters that are sent, `service_tier` has prices of its own.
     """
-    known, sent = _listed(route.model, route.provider), sent or {}
+    known, sent = _listed(route.model, route.native), sent or {}
     extra = sent.get("extra_body")
     body: Mapping[str, Any] = extra if isinstance(extra, Mapping) else {}
     tier = (body if "service_tier" in body else sent).get("service_tier")
@@ -90,19 +122,80 @@ def _price(row: Mapping[str, Any], suffix: str = "") -> Price:
 
 
 @cache
-def _listed(model: str, provider: str) -> Mapping[str, Any]:
-    """The row of litellm's bundled map; empty without one. Cached, since a name without a row is sought in all."""
-    return import_litellm().model_cost.get(model) or model_info(provider, model.partition("/")[2] or model)
+def _listed(model: str, native: bool) -> Mapping[str, Any]:
+    """The row of litellm's bundled map that its `get_model_info` finds; empty without one."""
+    if native:
+        return next(_rows(model), None) or _of_its_family(model)
+    litellm, known = import_litellm(), {"key": model}
+    if model.partition("/")[0] not in _ASK_A_SERVER:
+        with suppress(Exception):  # whatever a version of litellm raises where it finds nothing
+            known = litellm.get_model_info(model)
+    # Where it has no row, it makes one up from the family, with prices of 0.
+    return litellm.model_cost.get(known["key"]) or {key: known[key] for key in known if "cost" not in key}
+
+
+def _rows(model: str) -> Iterator[Mapping[str, Any]]:
+    """The rows of a model of a provider that DSPy's client calls, in litellm's order: the nearest first."""
+    rows, (provider, _, own) = _bundled(), model.partition("/")
+    for name in (model, own, _undated(model, provider), _undated(own, provider)):
+        row = rows.get(name.lower(), {})
+        if own and row.get("litellm_provider") != provider:
+            continue
+        if row:
+            yield row
+
+
+def _of_its_family(model: str) -> dict[str, Any]:
+    """What the map says of any model with such a name; never a price."""
+    rules = _bundled().get("fallback_generalizations", {}).get("rules", ())
+    matching = [rule["model_info"] for rule in rules if re.search(rule["pattern"], model, re.IGNORECASE)]
+    return {key: value for row in matching if "litellm_provider" not in row for key, value in row.items()}
+
+
+def _undated(name: str, provider: str) -> str:
+    """A model's name without its version, or without what makes a fine-tuned model's one's own."""
+    if "ft:" in name:
+        return re.sub(r"(:[^:]*){3}$", "", name)
+    return re.sub(r"-\d+$" if provider == "gemini" else r"-\d{4}-\d\d-\d\d$", "", name)
+
+
+@cache
+def _bundled() -> Mapping[str, Mapping[str, Any]]:
+    """The rows of litellm's map, each by its name in lower case."""
+    file = _litellm_folder() / "model_prices_and_context_window_backup.json"
+    return {name.lower(): row for name, row in json.loads(file.read_bytes()).items()}
+
+
+def _litellm_folder() -> Path:
+    return Path(str(distribution("litellm").locate_file("litellm")))
 
 
 def count_tokens(model: str, messages: Sequence[Mapping[str, Any]]) -> int:
-    """Tokens of messages' texts by litellm's counter, of the stand-in four characters each; images are not counted."""
-    texts = [{**message, "content": _text(message["content"])} for message in messages]
+    """Tokens of messages' texts as litellm counts them, of the stand-in four characters each; no images are counted."""
+    texts = [_text(message["content"]) for message in messages]
     if model == EMBEDDED:
-        return sum(len(message["content"]) for message in texts) // _CHARACTERS_A_TOKEN
-    litellm = import_litellm()
-    litellm.disable_hf_tokenizer_download = True
-    return litellm.token_counter(model=model, messages=texts)
+        return sum(map(len, texts)) // _CHARACTERS_A_TOKEN
+    encoding = _encoding(model)
+    tokens = sum(_TOKENS_A_MESSAGE + _tokens(encoding, message["role"]) for message in messages)
+    return tokens + sum(_tokens(encoding, text) for text in texts) + _TOKENS_BEFORE_A_REPLY
+
+
+def _tokens(encoding: Any, text: str) -> int:
+    chunks = (text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK))
+    return sum(len(encoding.encode(chunk, disallowed_special=())) for chunk in chunks)
+
+
+@cache
+def _encoding(model: str) -> Any:
+    import tiktoken
+
+    # It would download the encodings that litellm brings along.
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(_litellm_folder() / "litellm_core_utils" / "tokenizers")
+    try:
+        name = tiktoken.encoding_name_for_model(model)
+    except KeyError:
+        name = ""
+    return tiktoken.get_encoding(name if name == "o200k_base" else "cl100k_base")
 
 
 def _text(content: Any) -> str:

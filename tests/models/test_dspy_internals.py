@@ -72,7 +72,6 @@ SIGNATURES = {
     "format_field_value": "field_info value assume_text",
     "litellm_errors": "model provider",
     "lookup": "name",
-    "model_info": "provider model namespaces",
     "request_to_dict": "r",
     "response_from_dict": "d",
     "response_to_dict": "r include_provider_data",

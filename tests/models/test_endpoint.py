@@ -142,6 +142,62 @@ def test_a_key_in_the_environment_is_enough_and_its_variable_is_named_where_it_i
 
 @BOTH
 @pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        ("sk-canary-0123\n", "begins or ends with a blank, a line end or a quotation mark"),
+        (" sk-canary-0123", "begins or ends with"),
+        ('"sk-canary-0123"', "begins or ends with"),
+        ("'sk-canary-0123'", "begins or ends with"),
+        ("sk\N{EN DASH}canary-0123", "has a character that no header can hold"),
+        ("sk-canary\x7f0123", "has a character that no header can hold"),
+        ("-----BEGIN KEY-----\ncanary\n-----END KEY-----\n", None),  # it signs
+    ],
+)
+@pytest.mark.parametrize(
+    ("model", "variable"), [("openai/any", "OPENAI_API_KEY"), ("lm_studio/any", "LM_STUDIO_API_KEY")]
+)
+def test_a_key_that_cannot_be_sent_as_it_is_names_its_variable(monkeypatch, model, variable, key, problem, backend):
+    monkeypatch.setenv(variable, key)
+    route = find_route(model, "http://127.0.0.1:1/v1", backend)
+    if problem is None:
+        route.require_key("judge")
+        return
+    with pytest.raises(UsageError, match=f"^`judge` {model}: {variable} {problem}") as refused:
+        route.require_key("judge")
+    assert "canary" not in str(refused.value)
+
+
+def test_a_key_that_is_not_used_may_be_anything(monkeypatch):
+    monkeypatch.setenv("GEMINI_API_KEY", "k")
+    monkeypatch.setenv("GOOGLE_API_KEY", "k\n")
+    find_route("gemini/gemini-2.5-pro").require_key("model")
+
+
+# Proxies
+
+
+@BOTH
+@pytest.mark.parametrize("variable", ["ALL_PROXY", "all_proxy", "https_proxy"])
+@pytest.mark.parametrize(("model", "url"), [("openai/any", None), ("lm_studio/any", "https://models.example/v1")])
+def test_a_socks_proxy_is_refused_unless_the_endpoint_is_reached_without_it(monkeypatch, model, url, variable, backend):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv(variable, "socks5://me:canary@127.0.0.1:9")
+    with pytest.raises(UsageError, match=r"a socks5 proxy .*, and only http:// proxies are supported") as refused:
+        find_route(model, url, backend).require_key("model")
+    assert "canary" not in str(refused.value)
+    monkeypatch.setenv("NO_PROXY", "models.example,api.openai.com")
+    find_route(model, url, backend).require_key("model")
+
+
+@BOTH
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "127.0.0.1:9", ""])
+def test_an_http_proxy_is_used(monkeypatch, proxy, backend):
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    find_route("hosted_vllm/any", "http://models.example/v1", backend).require_key("model")
+
+
+@BOTH
+@pytest.mark.parametrize(
     ("model", "url"),
     [("openai/any", "http://127.0.0.1:1/v1"), ("together_ai/any", "http://127.0.0.1:1/v1"), ("hosted_vllm/any", None)],
 )

@@ -24,8 +24,6 @@ from dspy_proact.models.prices import find_capacity, find_price
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 """What litellm's modules for rare providers say when they are imported."""
-SIGNS_IN = {"chatgpt", "github_copilot"}
-"""Of which litellm asks for a log-in in the browser as soon as the name is looked up."""
 RETRIED = ("nvidia_nim", "sambanova", "deepinfra", "nscale", "featherless_ai", "hyperbolic", "baseten")
 """Whose requests the SDK under litellm would send again."""
 OMITTED = dict.fromkeys(["temperature", "top_p", "max_tokens"])
@@ -53,8 +51,7 @@ def test_a_failing_attempt_is_one_request_on_every_route(server, keys):
             raise AssertionError(f"{name} was answered")
 
     async def everybody():
-        names = [llmprovider.value for llmprovider in LlmProviders if llmprovider.value not in SIGNS_IN]
-        pairs = [(name, 500) for name in names] + [(name, 422) for name in RETRIED]
+        pairs = [(provider.value, 500) for provider in LlmProviders] + [(name, 422) for name in RETRIED]
         await asyncio.gather(*(call(name, status) for name, status in pairs))
         await close_litellm()
 
@@ -120,7 +117,7 @@ def routes():
     """Every chat model of litellm's map that it has a route to, with its row."""
     results = []
     for name, row in litellm.model_cost.items():
-        if row.get("mode") == "chat" and name.partition("/")[0] not in SIGNS_IN:
+        if row.get("mode") == "chat":
             with contextlib.suppress(UsageError):  # a provider that is in the map and not in the package
                 results.append((find_route(name), row))
     return results
