@@ -21,6 +21,10 @@ Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
 Dollars = Annotated[float, Field(ge=0, le=10**6)]
 
 
+FINISHES = frozenset({"stop", "length", "content_filter", "tool_call", "error", None})
+"""Why a call may have ended, None being a failure; any other is the provider's own word, and not known."""
+
+
 class Call(Frozen):
     """One attempt to call a model."""
 

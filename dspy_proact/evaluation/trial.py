@@ -54,6 +54,8 @@ class Side:
     """Why the answer is missing, or all verdicts are, beginning with a short word; None where neither is."""
     calls: tuple[Call, ...]
     """Every attempt, in the order in which they ended."""
+    truncated: bool = False
+    """Whether any reply that the answer was made of was cut at its limit."""
 
     @property
     def scored(self) -> Scored[Any] | None:
@@ -210,12 +212,14 @@ class _Work:
     async def done(self, room: asyncio.Semaphore, switch: Switch) -> Side:
         """What came of it; it waits for room, and ends with what it has when it is stopped or cancelled."""
         answer, verdicts, label, unread, error = None, list[Scored[Any]](), None, list[str](), None
+        truncated = False
         with collect_calls() as calls:
             try:
                 async with room:
                     graded = self.answering
                     if isinstance(graded, Ask):
                         answer, error = _came(await attempted(graded.answer(self.declared, self.case)))
+                        truncated = any(call.finish_reason == "length" for call in calls)
                         graded = answer
                     for _ in range(0 if graded is None else self.votes):
                         verdict, why = _came(await attempted(self.grading.grade(self.declared, self.case, graded)))
@@ -231,7 +235,7 @@ class _Work:
                 if isinstance(end, Halt):
                     switch.pull(end)
                 verdicts, unread, error = [], [], STOPPED
-        return Side(answer, tuple(verdicts), label, tuple(unread), error, tuple(calls))
+        return Side(answer, tuple(verdicts), label, tuple(unread), error, tuple(calls), truncated)
 
 
 async def _at_once(work: Sequence[_Work], models: Sequence[AnyModel], gate: Gate) -> tuple[list[Side], Halt | None]:

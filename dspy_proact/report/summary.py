@@ -1,7 +1,7 @@
 """What a run or a results file says: counts with denominators, scores with intervals, usage with its price."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -75,6 +75,20 @@ class Summary(MeasuredRun):
     """By judge."""
     reused: "Reused | None" = None
     """What was taken over from other runs; None where that was not asked for."""
+    thoughts: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many responses and verdicts had thoughts taken out of their text; none where that is not known."""
+    finishes: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many replies ended for a reason that is not known, by the provider's word."""
+
+    @property
+    def read_otherwise(self) -> Iterator[str]:
+        """What was done with replies before they were judged: sentences."""
+        if any(self.thoughts.values()):
+            counts = (counted(count, name[:-1], name) for name, count in self.thoughts.items() if count)
+            yield f"Thoughts were taken out of the text of {' and '.join(counts)}, where the server had left them."
+        if self.finishes:
+            words = ", ".join(f"{word!r} {count}" for word, count in self.finishes.items())
+            yield f"Replies that ended for a reason which is not known, and were used as they are: {words}."
 
     def __repr__(self) -> str:
         text = f"{self.model_name}{self.graded_by}, {len(self.scored)}/{len(self.outcomes)} scored"
@@ -224,7 +238,7 @@ def summarize(folder: RunFolder | str | Path) -> Summary:
     for role in events.roles:
         if role not in {"assistant", "judge"}:
             usage[role] = events.usage(role, manifest.price_of(role))
-    stages = Counter(key.stage for key in events.reused)
+    stages, thoughtful = (Counter(key.stage for key in keys) for keys in (events.reused, events.thoughtful))
     reused = Reused(stages["response"], stages["verdict"], events.reused_usage(manifest.price_paid), manifest.reused)
     return Summary(
         path=str(folder.path),
@@ -243,5 +257,7 @@ def summarize(folder: RunFolder | str | Path) -> Summary:
         usage=usage,
         judge_usage=judge_usage,
         reused=reused if manifest.reused else None,
+        thoughts={"responses": thoughtful["response"], "verdicts": thoughtful["verdict"]},
+        finishes=events.finishes,
         manifest=manifest,
     )

@@ -87,6 +87,8 @@ def _run(summary: "Summary") -> dict[str, Any]:
         "parent": identity.parent,
         **fields_of(manifest, "created", "epochs", "judge_epochs"),
         **fields_of(summary, "tried_again", "seconds"),
+        **({"thoughts": dict(summary.thoughts)} if any(summary.thoughts.values()) else {}),
+        **({"finishes": dict(summary.finishes)} if summary.finishes else {}),
         "corpus": {
             **fields_of(corpus, "name", "revision", "ignored_fields", "left_out"),
             nouns.rows: corpus.rows,
@@ -212,6 +214,7 @@ def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str
         yield f"pending {pending}: the run is not complete; it reached {summary.groups_reached:,} of {groups}."
     if summary.truncated:
         yield f"{summary.truncated} responses were truncated at the token limit and judged as they are."
+    yield from summary.read_otherwise
     if evidence.checked:
         yield f"evidence: {evidence.verified} of {evidence.checked} verdicts quote words found in the response."
     yield from (f"{sentence}." for sentence in summary.left_out)

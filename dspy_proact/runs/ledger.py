@@ -53,6 +53,8 @@ class StageEvent(Frozen):
     key: StageKey
     answer: dict[str, Any] | None = None
     """The result of a response: the benchmark's own model, as JSON."""
+    truncated: bool = False
+    """Whether any reply that the answer was made of was cut at its limit; an older answer may say so itself."""
     grade: VerdictRecord | None = None
     failure: Failure | None = None
     calls: tuple[Call, ...] = ()

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from dspy_proact.calls import Call, CallTally, CallUsage, Price, Stage, StageKey, Usage
+from dspy_proact.calls import FINISHES, Call, CallTally, CallUsage, Price, Stage, StageKey, Usage
 from dspy_proact.errors import RunError
 from dspy_proact.kept import CALLS, first_fault
 from dspy_proact.runs.benchmark import CONTROL
@@ -150,13 +150,16 @@ class LastEvents:
         verdicts: By case, epoch, judge and its epoch; the reason of one that failed.
         tried_again: Stages that had failed and were tried once more.
         reused: Stages with replies that were copied from another run.
+        thoughtful: Stages with a reply that had thoughts taken out of its text.
+        finishes: How often a reply ended for a reason that is the provider's own word, and not known.
     """
 
     def __init__(self, events: Iterable[StageEvent], calls: Iterable[CallUsage] = ()):
         self.responses: dict[tuple[str, int], _Response | None] = {}
         self.verdicts: dict[tuple[str, int, str | None, int], VerdictRecord | str | None] = {}
         self.tried_again = 0
-        self.reused = set[StageKey]()
+        self.reused, self.thoughtful = set[StageKey](), set[StageKey]()
+        self.finishes = Counter[str]()
         self._span: tuple[float, float] | None = None
         self._tallies = defaultdict[tuple[str, str | None, bool], CallTally](CallTally)
         self._uncounted = defaultdict[tuple[Stage, str | None, int, int], set[str]](set)
@@ -171,7 +174,7 @@ class LastEvents:
                 before = self.responses.get((case, key.epoch))
                 self.tried_again += before is not None and before.failure is not None
                 stopped = event.answer is None and not failure
-                truncated = bool(event.answer and event.answer.get("truncated"))
+                truncated = event.truncated or bool(event.answer and event.answer.get("truncated"))
                 self.responses[case, key.epoch] = None if stopped else _Response(event.text, truncated, failure)
                 continue
             stage = (case, key.epoch, judge, key.judge_epoch)
@@ -185,6 +188,10 @@ class LastEvents:
             self._count(call.attempts, call.key and call.key.judge)
             if key := call.key:
                 self._uncounted[key.stage, key.judge, key.epoch, key.judge_epoch].discard(key.case)
+            replies = call.attempts or call.reused
+            if call.key and any(reply.thoughts for reply in replies):
+                self.thoughtful.add(call.key)
+            self.finishes.update(reply.finish_reason for reply in replies if reply.finish_reason not in FINISHES)
             if call.key and call.reused:
                 self.reused.add(call.key)
                 self._tally(call.reused, call.key.judge, reused=True)

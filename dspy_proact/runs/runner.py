@@ -191,7 +191,9 @@ class Runner:
     async def _result(self, work: Work, key: StageKey) -> dict[str, Any]:
         """The answer or the grade, as it is kept."""
         if key.stage == "response":
-            return {"answer": _as_kept(await self.benchmark.answer(work.case, self._chains.earlier(work)))}
+            with collect_calls() as calls:
+                answer = _as_kept(await self.benchmark.answer(work.case, self._chains.earlier(work)))
+            return {"answer": answer, "truncated": any(call.finish_reason == "length" for call in calls)}
         kept = self.ledger.answer(work)
         assert kept is not None, "a verdict is open only after its response"
         answer = self.benchmark.answer_type.model_validate(kept)

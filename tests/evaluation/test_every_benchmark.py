@@ -6,6 +6,7 @@ The server answers whatever is asked for, by the request alone.
 import json
 import queue
 import signal
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,11 +18,12 @@ from drivers.child import Child
 from fakes.player import played
 from fakes.server import Answer, Sent, Server, error, rows_of
 
-from dspy_proact import Evaluation, Gate, Limits, ModelSpec, RunFolder, Scope, transcript
+from dspy_proact import Evaluation, Gate, Limits, ModelSpec, RunFolder, Scope, summarize, transcript
 from dspy_proact.errors import LimitReached
 from dspy_proact.evaluation.benchmark import has_judge
 from dspy_proact.evaluation.checks import file_of
 from dspy_proact.evaluation.registry import benchmarks
+from dspy_proact.report.summary_text import summary_document
 
 SCOPE, FEW = Scope(limit=6), Scope(limit=2)
 OWN = {name: declared for name, declared in benchmarks().items() if file_of(declared) is None}
@@ -68,6 +70,22 @@ def run_of(name: str, folder) -> dict:
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
     return lambda name: run_of(name, folder)
+
+
+@EVERY_AGENT
+def test_thoughts_in_the_text_of_every_reply_change_nothing_but_their_count(server, tmp_path, undisturbed, name):
+    def thinking(sent):
+        answer = played(sent)
+        return replace(answer, content=f"<think>\nA canary says {answer.content}\n</think>\n\n{answer.content}")
+
+    server.script = thinking
+    at(server, name).run(tmp_path / "run", FEW if name in AGENTS else SCOPE)
+    expected = undisturbed(name)
+    assert outcomes(tmp_path / "run") == expected["outcomes"]
+    assert [sent.wire for sent in server.sent] == [sent.wire for sent in expected["sent"]]
+    summary = summarize(tmp_path / "run")
+    assert sum(summary.thoughts.values()) == len({call.key for call in RunFolder(tmp_path / "run").calls()})
+    assert summary_document(summary)["run"]["thoughts"] == summary.thoughts
 
 
 @EVERY_AGENT

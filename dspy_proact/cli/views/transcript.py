@@ -112,9 +112,10 @@ def _print_reply(sheet: Sheet, call: LoggedCall) -> None:
     attempts = call.attempts or call.reused
     for attempt in attempts[:-1]:
         sheet.line(in_a_line(f"attempt failed: {attempt.error}"), "yellow")
-    reason = (call.response or {}).get("finish_reason")
-    ended = "cut at the token limit" if reason == "length" else str(reason or "none")
-    parts = [ended, *map(_usage, attempts[-1:]), *(["reused"] if call.reused else [])]
+    reason = attempts[-1].finish_reason if call.response and attempts else None
+    ended = "cut at the token limit" if reason == "length" else reason or "none"
+    thoughts = ["thoughts taken out of its text"] if any(attempt.thoughts for attempt in attempts) else []
+    parts = [ended, *map(_usage, attempts[-1:]), *thoughts, *(["reused"] if call.reused else [])]
     sheet.line(in_a_line(f"reply: {', '.join(parts)}"), "bold underline")
     for kind, text in map(part_text, call.parts):
         sheet.line(in_a_line(kind), "bold")

@@ -68,7 +68,7 @@ def reading_of(
         state="pending",
         key=case.key,
         response=answer_text(fields) if answer else None,
-        truncated=bool(fields.get("truncated")),
+        truncated=side is not None and side.truncated,
         view=case.view.model_dump(mode="json"),
     )
     if side and side.error:

@@ -45,6 +45,7 @@ def _of_run(summary: Summary, manifest: Manifest, cases: str) -> Iterator[str]:
     answered, graded = len(summary.outcomes), len(summary.scored)
     answers = sum(outcome.response is not None for outcome in summary.outcomes)
     yield f"Of {counted(answered, 'answer')}, {answers:,} were received and {graded:,} graded."
+    yield from summary.read_otherwise
     if turns := summary.controls.outcomes:
         seen = summary.controls.count("scored")
         besides = counted(len(turns), summary.nouns.control, summary.nouns.controls)
