@@ -28,6 +28,8 @@ from dspy_proact.models.image_tokens import images_of, most_tokens
 from dspy_proact.switch import Bell, Switch
 
 _LONGEST_WAIT = 60.0
+_TIMEOUTS = {False: 600.0, True: 900.0}
+"""Seconds, without and with the flex tier."""
 _BYTES_A_MESSAGE = 32
 """More than any chat format adds to a message."""
 
@@ -275,31 +277,35 @@ class Gate:
 
     Args:
         concurrency: Requests in flight, of all models together.
-        timeout: Seconds for one attempt, from the first byte sent to the last received; of a stream, for each wait.
+        timeout: Seconds for one attempt, from the first byte sent to the last received; of a stream, for each wait. 600
+            by default, and 900 with `flex`, as OpenAI advises.
         retries: Further attempts after the first, for failures that may heal.
         limits: The most that one command may spend.
         backend: `litellm` forces litellm's client where DSPy has its own.
         backoff: Seconds before the second attempt; doubled each time, with jitter.
         patience: Consecutive calls of one model that fail after all retries before its provider counts as down. Where
             no connection is made, it counts as down at once.
+        flex: Whether every model is asked in its provider's slower and cheaper tier (`service_tier=flex`).
     """
 
     def __init__(
         self,
         *,
         concurrency: int = 32,
-        timeout: float = 600.0,
+        timeout: float | None = None,
         retries: int = 5,
         limits: Limits | None = None,
         backend: Backend = "auto",
         backoff: float = 1.0,
         patience: int = 10,
+        flex: bool = False,
     ):
+        timeout = _TIMEOUTS[flex] if timeout is None else timeout
         if concurrency < 1 or not timeout > 0 or retries < 0:
             raise UsageError("concurrency must be 1 or more, the time limit above 0 seconds, and retries not negative")
         self.concurrency, self.timeout, self.retries = concurrency, timeout, retries
         self.backend: Backend = backend
-        self.backoff, self.patience = backoff, patience
+        self.backoff, self.patience, self.flex = backoff, patience, flex
         self.slots = Slots(concurrency)
         self.limits = limits or Limits()
         self.switch = Switch()
@@ -311,7 +317,7 @@ class Gate:
 
     def __repr__(self) -> str:
         calls = f"concurrency={self.concurrency}, timeout={self.timeout}, retries={self.retries}"
-        return f"Gate({calls}, limits={self.limits}, backend={self.backend!r})"
+        return f"Gate({calls}, limits={self.limits}, backend={self.backend!r}, flex={self.flex})"
 
     def open(
         self,

@@ -56,6 +56,9 @@ _CANONICAL = {LIMIT, "reasoning_effort", "temperature", "top_p"}
 """Parameters that DSPy words for every provider; any other goes into the body as it is."""
 
 
+_FLEX = {"service_tier": "flex"}
+
+
 @dataclass(frozen=True)
 class Model:
     """A model in a role, ready to be called."""
@@ -140,9 +143,15 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
     capacity = find_capacity(route) if LIMIT in params else _capacity(route)
     known = {"capacity": capacity, "temperature": role.temperature}
     preset = decoding(name, role.writes, **known)
-    sent = decoding(name, role.writes, params, **known)
+    sent = decoding(name, role.writes, {**_FLEX, **params} if gate.flex else params, **known)
     limit = sent.get(LIMIT)
     price = spec.price or find_price(route, sent)
+    if gate.flex and sent.get("service_tier") == "flex" and not price.known:
+        raise UsageError(
+            f"`{argument}` {name}: no flex tier is known ({price.reason}), and a provider without one refuses the "
+            f"request: omit `gate.flex`, or ask this model in its usual tier with `{argument}.params` "
+            f"service_tier=none; if it has one, give its price with `{argument}.price=IN,OUT`"
+        )
     _require_bounds(f"`{argument}` {name}", argument, gate.limits, limit, price)
     caller = Caller(
         role=role.name,
@@ -181,6 +190,8 @@ def _capacity(route: Route) -> Capacity:
 
 def _extensions(route: Route, sent: Decoding) -> dict[str, Any]:
     extensions = {key: value for key, value in sent.items() if key not in _CANONICAL}
+    if route.dialect == "gemini" and "service_tier" in extensions:
+        extensions["serviceTier"] = extensions.pop("service_tier")
     if route.native and isinstance(extensions.get("extra_body"), Mapping):
         extensions |= extensions.pop("extra_body")  # as litellm does
     plain_limit = route.dialect in ("openai-chat", "litellm") and not takes_completion_limit(route.model)

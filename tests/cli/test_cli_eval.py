@@ -262,6 +262,14 @@ def test_a_results_file_is_reported_rejudged_without_a_key_and_compared(proact, 
     assert document["judges"]["evidence"]["first"] == {"checked": 2, "verified": 1}
 
 
+def test_the_flex_tier_is_of_both_roles_and_refused_for_a_model_that_has_none(proact):
+    models = ("--model", "openai/gpt-5.4", "--corpus", "sample", "--flex", "--dry-run", "--judge")
+    status, out, _ = proact("eval", *models, "openai/gpt-5.4")
+    assert (status, out.count('service_tier="flex"')) == (0, 2)
+    status, _, err = proact("eval", *models, "openai/gpt-4o")
+    assert (status, "omit --flex, or ask this model in its usual tier with --judge-param" in err) == (2, True)
+
+
 def test_what_would_be_sent_is_printed_without_a_call_or_a_key(proact):
     models = ("--model", "openai/gpt-4o", "--judge", "openai/gpt-5.4", "--corpus", "sample", "--system-prompt", PROMPT)
     status, out, _ = proact("eval", *models, "--dry-run", "--show-prompt")

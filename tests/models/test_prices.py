@@ -5,11 +5,14 @@ import socket
 
 import litellm
 import pytest
+from drivers.client import JUDGE, answers, ask, gate
+from fakes.server import Answer, error
 from litellm.exceptions import ModelNotMappedError
 from litellm.types.utils import LlmProviders
 
+from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
-from dspy_proact.models import count_tokens, decoding
+from dspy_proact.models import Gate, ModelSpec, count_tokens, decoding, open_model
 from dspy_proact.models.endpoint import find_route
 from dspy_proact.models.prices import find_capacity, find_price
 from dspy_proact.models.spec import Capacity
@@ -142,3 +145,28 @@ def test_every_provider_whose_name_is_a_log_in_is_refused():
             UsageError, match=rf"^{provider}/any: litellm asks for a log-in in a browser.*litellm_proxy"
         ):
             find_route(f"{provider}/any")
+
+
+# The flex tier
+
+
+def test_the_flex_tier_is_sent_has_its_price_and_its_time_limit_and_is_tried_again_while_it_is_busy(server):
+    answers(server, error(429, "Resource unavailable"), Answer("hello"))
+    through = gate(flex=True)
+    model = open_model(ModelSpec(name="openai/gpt-5.4", api_base=server.judge), JUDGE, through)
+    outcome = ask(model)
+    assert (outcome.text, outcome.words) == ("hello", ["rate_limit", None])
+    assert [sent.body["service_tier"] for sent in server.sent] == ["flex", "flex"]
+    assert model.price.prompt == pytest.approx(1.25e-6)  # half of OpenAI's 2.50 dollars a million
+    assert (through.timeout, Gate(flex=True, timeout=5.0).timeout, Gate().timeout) == (900.0, 5.0, 600.0)
+    gemini = open_model("gemini/gemini-2.5-flash", JUDGE, gate(flex=True))
+    assert gemini.caller.extensions == {"serviceTier": "flex"}  # as Google's API calls it
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "anthropic/claude-opus-4-8", "hosted_vllm/any"])
+def test_a_model_without_a_known_flex_tier_is_refused_unless_its_price_or_its_tier_is_given(name):
+    with pytest.raises(UsageError, match=rf"^`judge` {name}: no flex tier is known .*`judge.params` service_tier=none"):
+        open_model(name, JUDGE, gate(flex=True))
+    usual = open_model(ModelSpec(name=name, params={"service_tier": None}), JUDGE, gate(flex=True))
+    priced = open_model(ModelSpec(name=name, price=Price(prompt=1e-6, completion=2e-6)), JUDGE, gate(flex=True))
+    assert (usual.decoding.get("service_tier"), priced.decoding["service_tier"]) == (None, "flex")

@@ -148,9 +148,15 @@ def _gate(*, max_calls: int | None, max_tokens: int | None, max_usd: float | Non
 _CALLS = Section(
     Heading.CALLS,
     option.number("--concurrency", click.IntRange(1, 4096), "Requests in flight, of all models.", default=32),
-    option.number("--timeout", option.Between(0, 86400, min_open=True), "Seconds allowed for one attempt.", "S", 600),
+    option.number(
+        "--timeout",
+        option.Between(0, 86400, min_open=True),
+        "Seconds allowed for one attempt. Default: 600; 900 with --flex.",
+        "S",
+    ),
     option.number("--retries", click.IntRange(0, 100), "Further attempts per call.", default=5),
     option.choice("--backend", ("auto", "litellm"), "`litellm` forces its client."),
+    option.flag("--flex", "Use the flex tier of every model's provider: half the price, and slower."),
 )
 _LIMITS = Section(
     Heading.LIMITS,
