@@ -9,6 +9,7 @@ import click
 
 from dspy_proact.cli.next_step import Next, say_next
 from dspy_proact.cli.options import option
+from dspy_proact.cli.options.arguments import with_options_of_models
 from dspy_proact.cli.options.benchmark import (
     ANSWERED_CORPUS,
     BENCHMARK,
@@ -233,7 +234,7 @@ def _print_summaries(summaries: "Sequence[Summary]", as_json: bool, alone: bool 
         print_json(documents[0] if alone else documents)
         return
     for summary in summaries:
-        print_summary(summary, console())
+        print_summary(summary, console(), options=with_options_of_models)
     if summaries:
         print_more(command="dspy-proact report RUN ")
 

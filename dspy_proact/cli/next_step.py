@@ -25,7 +25,7 @@ class Next(StrEnum):
     RUNS_FINISHED = "compare {benchmark} {runs}"
     MANY_RUNS_FINISHED = "leaderboard {benchmark} {runs}"
     CASES_UNSCORED = "{verb} {arguments} {options} --retry-unscored"
-    PARAMETER_TO_CHANGE = "{verb} {arguments} {options} --reuse {run}"
+    PARAMETER_TO_CHANGE = "{verb} {arguments} {options} {reuse}"
     RESULTS_FILE_REPORTED = "rejudge {run} --corpus {corpus}"
     PAGE_WRITTEN = "show {run}"
     COMPARED = "show {benchmark} {a} --beside {b} --disagree"
@@ -91,11 +91,12 @@ class Typed:
         chosen = {flag: texts for flag, texts in self.texts.items() if not flags or flag in flags}
         return [word for flag, texts in chosen.items() for word in _words(flag, texts) or [flag]]
 
-    def with_parameter(self, argument: str, name: str, value: object) -> Self:
-        """A copy with another request parameter of a model: of another run, so that its folder is the default one."""
+    def with_parameter(self, argument: str, name: str, value: object, *, anew: bool = True) -> Self:
+        """A copy with another request parameter of a model: of another run, in the default folder if `anew`."""
         kind, _, role = argument.partition(".")  # `roles.user`
         flag, name = ("--role-param", f"{role}.{name}") if role else (f"--{kind}-param", name)
-        texts = {other: words for other, words in self.texts.items() if other not in (flag, *_OF_ONE_FOLDER)}
+        dropped = (flag, *(_OF_ONE_FOLDER if anew else ()))
+        texts = {other: words for other, words in self.texts.items() if other not in dropped}
         kept = [text for text in self.texts.get(flag, ()) if text.partition("=")[0].strip() != name]
         return type(self)({**texts, flag: [*kept, f"{name}={value}"]})
 

@@ -7,7 +7,7 @@ import click
 
 from dspy_proact.cli.next_step import Next, say_next
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.arguments import words_of
+from dspy_proact.cli.options.arguments import with_options_of_models, words_of
 from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, READ_BENCHMARK, BenchmarkChoice, results_of, summary_of
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
@@ -84,7 +84,7 @@ def report(
         document |= {"corrected": corrected_document(corrected)} if corrected else {}
         print_json(document)
     else:
-        print_summary(summary, console(), by, explain)
+        print_summary(summary, console(), by, explain, with_options_of_models)
         show(console(), *(check.lines if check else ()))
         if corrected:
             print_corrected(corrected, console(), explain)

@@ -16,7 +16,7 @@ from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.checks import file_of
 from dspy_proact.evaluation.forecast import RoleCalls, RunForecast
-from dspy_proact.evaluation.mends import greater_limits, unusable_content
+from dspy_proact.evaluation.mends import greater_limits, has_hope, unusable_content
 from dspy_proact.evaluation.participant import Participant, run_name
 from dspy_proact.evaluation.replay import Prompt, prompts_of
 from dspy_proact.evaluation.responses import Responses
@@ -66,7 +66,8 @@ class Completed:
     unscored: int
     """Of what this command asked for: tried and without a grade."""
     retryable: int
-    """Of these, what can be asked for again: not what another run or a file never answered."""
+    """Of these, what can be asked for again: not what another run or a file never answered, and none where every
+    request would fail as before."""
     limits: Mapping[str, int]
     """By argument, a greater limit of output for a model whose replies were cut where something is unscored."""
 
@@ -204,8 +205,9 @@ class Execution:
             finally:
                 for model in self._models:
                     await model.aclose()
-            missing = ledger.unscored(cases, manifest.epochs), ledger.retryable(cases, manifest.epochs)
-            return Completed(path, runner.stages, *missing, greater_limits(folder, self._models) if missing[0] else {})
+            unscored, retryable = ledger.unscored(cases, manifest.epochs), ledger.retryable(cases, manifest.epochs)
+            limits = greater_limits(folder, self._models) if unscored else {}
+            return Completed(path, runner.stages, unscored, retryable if has_hope(folder) else 0, limits)
 
     def _give_up(self, key: StageKey, failures: Sequence[tuple[Failure, Sequence[Call]]]) -> Halt:
         judging = self._judges.get(key.judge or "") if key.stage == "verdict" else self._assistant

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Sequence
 from dspy_proact.calls import Call, Failure, StageKey
 from dspy_proact.errors import UnusableContent
 from dspy_proact.models import AnyModel, Model
-from dspy_proact.runs import RunFolder
+from dspy_proact.runs import RunFolder, latest
+
+_FUTILE = ("cut", "too_long", "refused")
+"""Reasons for which the same request would fail again."""
 
 
 def greater_limits(folder: RunFolder, models: Iterable[AnyModel]) -> dict[str, int]:
@@ -21,6 +24,12 @@ def greater_limits(folder: RunFolder, models: Iterable[AnyModel]) -> dict[str, i
     }
     of_cut = (model for model in models if isinstance(model, Model) and model.role.name in cut)
     return {model.role.argument: limit for model in of_cut if (limit := model.greater_limit)}
+
+
+def has_hope(folder: RunFolder) -> bool:
+    """Whether any stage failed for what may be otherwise at the next request, which is the same."""
+    failures = (event.failure for event in latest(folder.events()).values())
+    return any(failure and failure.reason not in _FUTILE for failure in failures)
 
 
 def unusable_content(

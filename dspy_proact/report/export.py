@@ -84,6 +84,7 @@ def columns(summary: MeasuredRun) -> list[Column]:
         Column("judge_epoch", "int64", lambda _, verdict: verdict.judge_epoch if verdict else None),
         Column("state", "string", lambda outcome, _: outcome.state),
         Column("reason", "string", lambda outcome, _: outcome.reason),
+        Column("cause", "string", lambda outcome, _: outcome.cause),
         Column("grade", "string", lambda _, verdict: verdict.label if verdict else None),
         Column("score", "float64", lambda _, verdict: verdict.score if verdict else None),
         Column("response", "string", lambda outcome, _: outcome.response),

@@ -38,7 +38,7 @@ class Grader:
         """That of a name, among the outcomes of a run; labels from best to worst."""
         own = [graded for outcome in outcomes if (graded := outcome.by(name, labels)).label]
         verdicts = [verdict for outcome in own for verdict in outcome.verdicts]
-        unread = Counter(reason for outcome in outcomes for judge, reason in outcome.unread if judge == name)
+        unread = Counter(failure.reason for outcome in outcomes for judge, failure in outcome.unread if judge == name)
         weighted = in_nouns(cluster_mean([outcome.score for outcome in own], [outcome.group for outcome in own]), nouns)
         return cls(name, len(verdicts), dict(unread), weighted, Evidence.of(verdicts), usage)
 

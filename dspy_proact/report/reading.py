@@ -65,7 +65,8 @@ def outcome_document(outcome: Outcome, nouns: Nouns) -> dict[str, Any]:
             {**fields_of(verdict, "judge", "judge_epoch"), "grade": verdict.label, "verified": verdict.verified}
             for verdict in outcome.verdicts
         ],
-        "unread": [{"judge": judge, "reason": reason} for judge, reason in outcome.unread],
+        "unread": [{"judge": judge, "reason": failure.reason} for judge, failure in outcome.unread],
+        **({"cause": outcome.cause} if outcome.cause else {}),
     }
 
 
@@ -136,7 +137,7 @@ def reading_column(name: str, reading: Reading | None, labels: Sequence[str], st
         style = "red" if outcome.label is None else grade_style(outcome.label, labels)
         heading.append(": ").append(outcome.label or outcome.state, style=style)
     if reading.answer is None:
-        return heading, Text(in_a_line(f"no response: {outcome.reason or outcome.state}"), style="red"), Text()
+        return heading, Text(in_a_line(f"no response: {_reason(outcome)}"), style="red"), Text()
     spans = quoted(quote for grounds in reading.grounds for quote in grounds.quotes)
     return heading, marked(reading.answer, spans, styled), Text("\n").join(_notes(reading, labels))
 
@@ -146,7 +147,7 @@ def _notes(reading: Reading, labels: Sequence[str]) -> Iterator[Text]:
     if outcome.truncated:
         yield Text("cut at the token limit", style="yellow")
     if outcome.state != "scored" and labels:
-        yield Text(in_a_line(outcome.reason or outcome.state), style="red")
+        yield Text(in_a_line(_reason(outcome)), style="red")
     for verdict, grounds in zip(outcome.verdicts, reading.grounds, strict=True):
         again = f", verdict {verdict.judge_epoch}" if verdict.judge_epoch > 1 else ""
         judge = f"judge {verdict.judge}" if verdict.judge else "the benchmark itself"
@@ -165,8 +166,14 @@ def _notes(reading: Reading, labels: Sequence[str]) -> Iterator[Text]:
         for name, text in grounds.points:
             yield Text(f'"{in_a_line(name)}": {in_a_line(text)}')
         yield from _rejected(grounds, outcome.response or "")
-    for judge, reason in outcome.unread:
-        yield Text(in_a_line(f"no verdict of {judge}: {reason}"), style="red")
+    for judge, failure in outcome.unread:
+        why = f"{failure.reason}: {failure.detail}" if failure.detail else failure.reason
+        yield Text(in_a_line(f"no verdict of {judge}: {why}"), style="red")
+
+
+def _reason(outcome: Outcome) -> str:
+    """Why there is no grade, with the sentence of whoever refused or could not read it."""
+    return ": ".join(filter(None, (outcome.reason or outcome.state, outcome.cause)))
 
 
 def _rejected(grounds: Grounds, response: str) -> Iterator[Text]:

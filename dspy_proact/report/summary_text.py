@@ -3,8 +3,9 @@
 A value that cannot be given is null, with a `reason` beside it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -13,9 +14,9 @@ from dspy_proact.report.agreement import GradingAgreement, agree_between, agreem
 from dspy_proact.report.glossary import explained
 from dspy_proact.report.headline import headline
 from dspy_proact.report.measured import SMALL, ControlCases, is_small
-from dspy_proact.report.numbers import counted, document, fields_of, percent, share
+from dspy_proact.report.numbers import counted, document, fields_of, listed, percent, share
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
-from dspy_proact.runs import Nouns, Outcome
+from dspy_proact.runs import Nouns, Outcome, cause_lines
 from dspy_proact.stats import Repeats
 
 if TYPE_CHECKING:
@@ -140,10 +141,17 @@ def _repeated(summary: "Summary") -> dict[str, Any]:
     return blocks
 
 
-def print_summary(summary: "Summary", console: Console, by: Sequence[str] = (), explain: bool = False) -> None:
+def print_summary(
+    summary: "Summary",
+    console: Console,
+    by: Sequence[str] = (),
+    explain: bool = False,
+    options: Callable[[str], str] = str,
+) -> None:
     """Print scores with denominators and intervals, breakdowns, what is unscored, verified and used.
 
-    With `explain`, print what the numbers rest on too. Raises `UsageError` where cases have no key to break down by.
+    With `explain`, print what the numbers rest on too. `options` puts what arguments are called elsewhere into a line.
+    Raises `UsageError` where cases have no key to break down by.
     """
     nouns, manifest = summary.nouns, summary.manifest
     breakdowns: list[TerminalTable | str] = []
@@ -165,7 +173,7 @@ def print_summary(summary: "Summary", console: Console, by: Sequence[str] = (), 
             measured["macro"] = summary.measured(summary.outcomes, by_stratum=True)
         rows = ([name, *(str(of[measure.name]) for measure in measures)] for name, of in measured.items())
         show(console, table((nouns.stratum, *(measure.title for measure in measures)), rows))
-    show(console, *breakdowns, *_notes(summary, bool(by), explain))
+    show(console, *breakdowns, *map(options, _notes(summary, bool(by), explain)))
     if explain:
         show(console, *summary.reporting.run(summary).details, *_rests_on(summary))
 
@@ -209,6 +217,8 @@ def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str
     if unscored:
         reasons = ", ".join(f"{reason} {count}" for reason, count in summary.unscored_reasons.items())
         yield f"unscored {unscored}: {reasons}. Strict scores count them as 0."
+    yield from cause_lines(summary.outcomes)
+    yield from _cut_lines(summary)
     if pending:
         groups = counted(summary.group_count, nouns.group, nouns.groups)
         yield f"pending {pending}: the run is not complete; it reached {summary.groups_reached:,} of {groups}."
@@ -230,6 +240,21 @@ def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str
         further = summary.further_roles.get(role)
         yield f"{role}{f' {further.model}' if further else ''}: {usage.calls:,} calls, {tokens}, {cost}"
     yield from summary.reused.lines if summary.reused else ()
+
+
+def _cut_lines(summary: "Summary") -> Iterator[str]:
+    """How many answers a token limit left without use, and what raises it."""
+    if summary.manifest is None:
+        return
+    identity = summary.manifest.identity
+    failures = [failure for outcome in summary.outcomes for failure in outcome.failures]
+    for stage, argument, roles in (("response", "model", [identity.assistant]), ("verdict", "judge", identity.judges)):
+        cut = [failure.detail for of, failure in failures if of == stage and failure.reason == "cut"]
+        if cut:
+            when = "before any text" if all("before any text" in detail for detail in cut) else "before their end"
+            now = listed([f"{role.output_limit:,.0f}" for role in roles if isfinite(role.output_limit)])
+            raised = f"raise it with `{argument}.params` max_tokens=N{f', now {now}' if now else ''}"
+            yield f"cut at the token limit {when}: {counted(len(cut), stage)}; {raised}."
 
 
 def _control_lines(controls: ControlCases) -> Iterator[str]:

@@ -27,7 +27,7 @@ from dspy_proact.runs.manifest import (
     ReusedRun,
     RoleIdentity,
 )
-from dspy_proact.runs.outcome import Evidence, Outcome, Outcomes, State, read_run
+from dspy_proact.runs.outcome import Cause, Evidence, Outcome, Outcomes, State, cause_lines, read_run
 from dspy_proact.runs.reuse import ReuseSource
 from dspy_proact.runs.runner import Observer, Runner, attempted
 from dspy_proact.runs.votes import cut_label, majority_label

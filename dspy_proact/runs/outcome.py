@@ -1,5 +1,6 @@
 """What became of each case of a run, read from disk: the one reader that reports, lists and comparisons build on."""
 
+import dataclasses
 import gc
 import sys
 from collections import Counter, defaultdict
@@ -11,9 +12,10 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from dspy_proact.calls import FINISHES, Call, CallTally, CallUsage, Price, Stage, StageKey, Usage
+from dspy_proact.calls import FINISHES, Call, CallTally, CallUsage, Failure, Price, Stage, StageKey, Usage
 from dspy_proact.errors import RunError
 from dspy_proact.kept import CALLS, first_fault
+from dspy_proact.plain_text import folded
 from dspy_proact.runs.benchmark import CONTROL
 from dspy_proact.runs.folder import CaseRecord, RunFolder
 from dspy_proact.runs.ledger import Grading, StageEvent, VerdictRecord
@@ -21,6 +23,8 @@ from dspy_proact.runs.manifest import Manifest
 from dspy_proact.runs.votes import NO_CUTS, Cuts, joint_grade
 
 State = Literal["scored", "unscored", "pending"]
+_MOST_CAUSES = 5
+"""In a text; documents have all."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,10 @@ class Outcome:
     truncated: bool = False
     verdicts: tuple[VerdictRecord, ...] = ()
     """Every judge's first, then every judge's second, and so on."""
-    unread: tuple[tuple[str | None, str], ...] = ()
-    """Judge and reason of each verdict that was tried and is not there."""
+    failure: Failure | None = None
+    """Why there is no response; None where there is one, or none was tried."""
+    unread: tuple[tuple[str | None, Failure], ...] = ()
+    """Each verdict that was tried and is not there: its judge, and why."""
     awaited: int = 0
     """Further verdicts that were asked for and not tried yet; those that are there count already."""
     meta: Mapping[str, str | int] = field(default_factory=dict[str, str | int])
@@ -83,6 +89,17 @@ class Outcome:
         return replace(self, state="unscored", reason=reason)
 
     @property
+    def failures(self) -> list[tuple[Stage, Failure]]:
+        """Every stage that was tried and has no result."""
+        response: list[tuple[Stage, Failure]] = [("response", self.failure)] if self.failure else []
+        return [*response, *(("verdict", failure) for _, failure in self.unread)]
+
+    @property
+    def cause(self) -> str | None:
+        """The sentence of the provider, or of whoever read the answer, behind `reason`; None without one."""
+        return self.failures[0][1].detail or None if self.reason and self.failures else None
+
+    @property
     def unverified(self) -> bool:
         """Whether a verdict quotes nothing that stands in the response, and had to."""
         return any(verdict.verified is False for verdict in self.verdicts)
@@ -91,6 +108,38 @@ class Outcome:
     def split(self) -> bool:
         """Whether verdicts on the response differ."""
         return len({verdict.label for verdict in self.verdicts}) > 1
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What several stages failed for, in sentences that differ in numbers and identifiers at most."""
+
+    count: int
+    reason: str
+    """Stage and reason, such as `verdict: refused`."""
+    sentence: str
+    """Of the first of them."""
+
+    def __str__(self) -> str:
+        return f"{self.count} x {self.reason}: {self.sentence}"
+
+
+def causes_of(outcomes: Iterable[Outcome]) -> list[Cause]:
+    """What failed and why, the commonest first; without what says no more than its reason."""
+    groups = defaultdict[tuple[str, str], list[str]](list)
+    for outcome in outcomes:
+        for stage, failure in outcome.failures:
+            if failure.detail:
+                groups[f"{stage}: {failure.reason}", folded(failure.detail)].append(failure.detail)
+    causes = [Cause(len(sentences), reason, sentences[0]) for (reason, _), sentences in groups.items()]
+    return sorted(causes, key=lambda cause: -cause.count)
+
+
+def cause_lines(outcomes: Iterable[Outcome]) -> list[str]:
+    """The commonest causes in a line each, and how many stages failed for others."""
+    causes = causes_of(outcomes)
+    others = sum(cause.count for cause in causes[_MOST_CAUSES:])
+    return [*map(str, causes[:_MOST_CAUSES]), *([f"{others} x other causes"] if others else [])]
 
 
 class Outcomes:
@@ -123,6 +172,11 @@ class Outcomes:
         """How often each reason left a case unscored, the commonest first."""
         return dict(Counter(outcome.reason for outcome in self.outcomes if outcome.reason).most_common())
 
+    @cached_property
+    def causes(self) -> list[Cause]:
+        """What failed and why."""
+        return causes_of(self.outcomes)
+
     def count(self, state: State) -> int:
         """Outcomes in a state."""
         return sum(outcome.state == state for outcome in self.outcomes)
@@ -130,14 +184,16 @@ class Outcomes:
     def counts(self) -> dict[str, Any]:
         """Counts by state, and the reasons of what is unscored, as JSON."""
         states = {state: self.count(state) for state in get_args(State)}
-        return {"total": len(self.outcomes), **states, "unscored_reasons": self.unscored_reasons}
+        causes = [dataclasses.asdict(cause) for cause in self.causes]
+        reasons = {"unscored_reasons": self.unscored_reasons, **({"failure_causes": causes} if causes else {})}
+        return {"total": len(self.outcomes), **states, **reasons}
 
 
 @dataclass(frozen=True, slots=True)
 class _Response:
     text: str | None
     truncated: bool
-    failure: str | None
+    failure: Failure | None
 
 
 class LastEvents:
@@ -147,7 +203,7 @@ class LastEvents:
 
     Attributes:
         responses: By case and epoch; None where the run was stopped in the middle.
-        verdicts: By case, epoch, judge and its epoch; the reason of one that failed.
+        verdicts: By case, epoch, judge and its epoch; the failure of one that failed.
         tried_again: Stages that had failed and were tried once more.
         reused: Stages with replies that were copied from another run.
         thoughtful: Stages with a reply that had thoughts taken out of its text.
@@ -156,7 +212,7 @@ class LastEvents:
 
     def __init__(self, events: Iterable[StageEvent], calls: Iterable[CallUsage] = ()):
         self.responses: dict[tuple[str, int], _Response | None] = {}
-        self.verdicts: dict[tuple[str, int, str | None, int], VerdictRecord | str | None] = {}
+        self.verdicts: dict[tuple[str, int, str | None, int], VerdictRecord | Failure | None] = {}
         self.tried_again = 0
         self.reused, self.thoughtful = set[StageKey](), set[StageKey]()
         self.finishes = Counter[str]()
@@ -165,7 +221,7 @@ class LastEvents:
         self._uncounted = defaultdict[tuple[Stage, str | None, int, int], set[str]](set)
         """Cases whose stage took calls that are not in the log, by the rest of its key."""
         for event in events:
-            key, grade, failure = event.key, event.grade, event.failure and event.failure.reason
+            key, grade, failure = event.key, event.grade, event.failure
             case, judge = sys.intern(key.case), key.judge and sys.intern(key.judge)
             self._count(event.calls, judge, event.time)
             if event.attempts and not event.calls:
@@ -178,7 +234,7 @@ class LastEvents:
                 self.responses[case, key.epoch] = None if stopped else _Response(event.text, truncated, failure)
                 continue
             stage = (case, key.epoch, judge, key.judge_epoch)
-            self.tried_again += isinstance(self.verdicts.get(stage), str)
+            self.tried_again += isinstance(self.verdicts.get(stage), Failure)
             self.verdicts[stage] = failure
             if grade:
                 known = {"label": sys.intern(grade.label), "judge": judge, "judge_epoch": key.judge_epoch}
@@ -310,12 +366,12 @@ def _outcome(
         view=case.view,
     )
     if response and response.failure:
-        return outcome(state="unscored", reason=f"response: {response.failure}")
+        return outcome(state="unscored", reason=f"response: {response.failure.reason}", failure=response.failure)
     tried = {stage: verdict for stage in stages if (verdict := events.verdicts.get((case.key, epoch, *stage)))}
     if response is None or any(again == 1 and (judge, again) not in tried for judge, again in stages):
         return outcome(state="pending")
-    verdicts = tuple(verdict for verdict in tried.values() if not isinstance(verdict, str))
-    unread = tuple((judge, verdict) for (judge, _), verdict in tried.items() if isinstance(verdict, str))
+    verdicts = tuple(verdict for verdict in tried.values() if isinstance(verdict, VerdictRecord))
+    unread = tuple((judge, verdict) for (judge, _), verdict in tried.items() if isinstance(verdict, Failure))
     awaited = len(stages) - len(tried)
     if verdicts:
         label, score = joint_grade(verdicts, *grading)
@@ -323,7 +379,7 @@ def _outcome(
         return outcome(state="scored", label=label, score=score)
     if awaited:
         return outcome(state="pending", unread=unread, awaited=awaited)
-    return outcome(state="unscored", reason=f"verdict: {unread[0][1]}", unread=unread)
+    return outcome(state="unscored", reason=f"verdict: {unread[0][1].reason}", unread=unread)
 
 
 @contextmanager

@@ -285,10 +285,11 @@ def failed(
     epoch: int = 1,
     judge: str = JUDGE,
     judge_epoch: int = 1,
+    detail: str = "",
 ) -> StageEvent:
     """The event of a stage that ended without a result."""
     of_stage = verdict_key(key, epoch, judge, judge_epoch) if stage == "verdict" else response_key(key, epoch)
-    return StageEvent(key=of_stage, failure=Failure(kind=kind, reason=reason), calls=calls, time=4.0)
+    return StageEvent(key=of_stage, failure=Failure(kind=kind, reason=reason, detail=detail), calls=calls, time=4.0)
 
 
 def written(path: Path, of: Manifest, cases: Iterable[Case] = (), events: Iterable[StageEvent] = ()) -> RunFolder:

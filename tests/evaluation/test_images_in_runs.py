@@ -19,7 +19,7 @@ from dspy_proact.evaluation import registry
 from dspy_proact.images import Picture, scaled
 from dspy_proact.programs.asking import uploaded
 from dspy_proact.programs.program import Question
-from dspy_proact.runs import ExpectedCall, RunFolder
+from dspy_proact.runs import ExpectedCall, RunFolder, Scope
 from dspy_proact.types import Frozen
 
 COLOURS = ("red", "lime", "blue", "black")
@@ -207,7 +207,7 @@ def test_a_bad_picture_makes_a_sentence_and_no_call(server, folder, tmp_path, ba
 
 def test_a_provider_that_repeats_an_image_puts_none_into_the_run(server, folder, tmp_path):
     server.script = lambda sent: Answer(status=400, raw=json.dumps({"error": {"message": sent.text}}).encode())
-    evaluation(server, folder).run(tmp_path / "run")
+    evaluation(server, folder).run(tmp_path / "run", Scope(keep_going=True))
     holds_no_image(tmp_path / "run", folder)
 
 

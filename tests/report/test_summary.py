@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from builders.riddles import JUDGE, answered, call, case, cases, failed, failed_call, graded, manifest, price, written
 
-from dspy_proact.calls import Call, Usage
+from dspy_proact.calls import Call, Failure, Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.report import Summary, summarize, summary_document
 from dspy_proact.report.summary import Scores
@@ -55,6 +55,8 @@ def values(scores: Scores) -> list[float | None]:
     return [estimate.value for estimate in estimates]
 
 
+EMPTY, UNREAD = (Failure(kind="content", reason=reason) for reason in ("empty", "unreadable"))
+SERVER, LIMITED = (Failure(kind="provider", reason=reason) for reason in ("server", "rate_limit"))
 RIVER = '{"words": "a river"}'
 """The response of every case: JSON, since the sphinx' answers have no field of text."""
 
@@ -76,9 +78,9 @@ def test_an_outcome_tells_label_and_score_or_the_reason_why_there_is_none(summar
     assert first == (
         outcome("r1", 1, "scored", "SOLVED", 1.0, verified=True),
         outcome("r2", 1, "scored", "CLOSE", 0.4, verified=False),
-        outcome("r3", 1, "unscored", reason="response: empty"),
+        outcome("r3", 1, "unscored", reason="response: empty", failure=EMPTY),
         outcome("n1", 1, "scored", "LOST", 0.0),
-        outcome("n2", 1, "unscored", reason="verdict: rate_limit", response=RIVER, unread=(("sphinx", "rate_limit"),)),
+        outcome("n2", 1, "unscored", reason="verdict: rate_limit", response=RIVER, unread=(("sphinx", LIMITED),)),
         outcome("n3", 1, "scored", "SOLVED", 1.0, verified=True),
     )
     assert second == (
@@ -86,8 +88,8 @@ def test_an_outcome_tells_label_and_score_or_the_reason_why_there_is_none(summar
         outcome("r2", 2, "pending"),
         outcome("r3", 2, "scored", "CLOSE", 0.4, verified=True),
         outcome("n1", 2, "pending", response=RIVER),
-        outcome("n2", 2, "unscored", reason="verdict: unreadable", response=RIVER, unread=(("sphinx", "unreadable"),)),
-        outcome("n3", 2, "unscored", reason="response: server"),
+        outcome("n2", 2, "unscored", reason="verdict: unreadable", response=RIVER, unread=(("sphinx", UNREAD),)),
+        outcome("n3", 2, "unscored", reason="response: server", failure=SERVER),
     )
 
 

@@ -93,6 +93,19 @@ def test_the_notes_give_epochs_and_what_was_used(tmp_path: Path):
     assert "judge: 1 calls, 10 tokens in (0 cached), 5 out, cost unknown (not in the list)" in text
 
 
+def test_answers_that_were_cut_say_what_raises_the_limit_and_equal_causes_are_one(tmp_path: Path):
+    keys = [f"{number}" for number in range(10)]
+    events = [failed(key, "response", "content", "cut", detail="cut at 500 tokens before any text") for key in keys[:4]]
+    for key in keys[4:]:
+        events.append(answered(key))
+        events.append(failed(key, "verdict", "content", "unreadable", detail=f"no {'abcdef'[int(key) - 4]}"))
+    text = printed(summarized(tmp_path, cases(*keys), events))
+    assert "4 x response: cut: cut at 500 tokens before any text\n1 x verdict: unreadable: no a\n" in text
+    assert "\n2 x other causes\n" in text
+    raised = "cut at the token limit before any text: 4 responses; raise it with `model.params` max_tokens=N"
+    assert raised in " ".join(text.split())
+
+
 def test_rows_of_a_breakdown_have_their_reasons(tmp_path: Path):
     pages = {"a": 10, "b": 9, "c": 9}
     listed = [case(key, group=f"g{key}", page=page) for key, page in pages.items()]

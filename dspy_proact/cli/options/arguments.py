@@ -43,6 +43,11 @@ def with_options(message: str, flags: Collection[str]) -> str:
     return _NAMED.sub(lambda named: _option(named[1], named[2], flags) or named[0], message)
 
 
+def with_options_of_models(message: str) -> str:
+    """A message about a run, in which parameters of models are options of the command that began it."""
+    return with_options(message, ("--model-param", "--judge-param", "--role", "--role-param"))
+
+
 def words_of(argument: str, value: str) -> list[str]:
     """An argument and its value as they are typed, such as `settings.history` and `3`."""
     if argument.startswith("settings."):

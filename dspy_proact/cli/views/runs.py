@@ -302,9 +302,9 @@ class Ending:
         typed = Typed()
         if self.halt and self.halted:
             say_stopped(self.halt, self.halted)
-            if (change := self.halt.change) and self.halted.exists():
-                typed = typed.with_parameter(*change)
-                _say_again(Next.PARAMETER_TO_CHANGE, typed, self.halted)
+            if change := self.halt.change:
+                kept = self.halted if self.halted.exists() else None
+                _say_again(Next.PARAMETER_TO_CHANGE, typed.with_parameter(*change, anew=kept is not None), kept)
             return exit_status(self.halt)
         paths = [*([beside] if beside else []), *(run.path for run in self.finished)]
         unscored, retryable = (any(getattr(run, name) for run in self.finished) for name in ("unscored", "retryable"))
@@ -313,7 +313,7 @@ class Ending:
             for argument, limit in limits.items():
                 typed = typed.with_parameter(argument, "max_tokens", limit)
             _say_again(Next.PARAMETER_TO_CHANGE, typed, self.finished[0].path)
-        elif retryable and "--retry-unscored" not in typed.texts:
+        elif retryable and "--retry-unscored" not in typed.texts and not any(run.limits for run in self.finished):
             _say_again(Next.CASES_UNSCORED, typed)
         elif len(paths) == 1:
             worst = command_line(Next.RUN_FINISHED_BADLY, benchmark=named, run=paths, grade=declared.labels[-1].lower())
@@ -337,7 +337,9 @@ def _say_again(step: Next, typed: Typed, run: Path | None = None) -> None:
     verb = click.get_current_context()
     names = [param.name for param in verb.command.params if isinstance(param, click.Argument) and param.name]
     arguments = [str(verb.params[name]) for name in names if verb.params[name] is not None]
-    say_next(step, verb=verb.info_name, arguments=arguments, options=typed.options(), run=run)
+    say_next(
+        step, verb=verb.info_name, arguments=arguments, options=typed.options(), reuse=["--reuse", run] if run else None
+    )
 
 
 def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope, output: option.Output) -> Ending | None:

@@ -263,7 +263,7 @@ def _item(
 def _side(reading: Reading, summary: Summary, raw: Raw, held: Block) -> dict[str, Any]:
     """What one run has of a case; what is not there has no key."""
     outcome, number, names = reading.outcome, held.number, summary.judge_names
-    side = fields_of(outcome, "label", "reason", "state", "truncated", "awaited")
+    side = fields_of(outcome, "label", "reason", "cause", "state", "truncated", "awaited")
     if (answer := reading.answer) is not None:
         spans = quoted(quote for grounds in reading.grounds for quote in grounds.quotes)
         side["response"] = number(answer)
@@ -281,7 +281,7 @@ def _side(reading: Reading, summary: Summary, raw: Raw, held: Block) -> dict[str
         }
         for verdict, grounds in zip(outcome.verdicts, reading.grounds, strict=True)
     ]
-    side["unread"] = [[names.get(judge or "", judge), reason] for judge, reason in outcome.unread]
+    side["unread"] = [[names.get(judge or "", judge), failure.reason] for judge, failure in outcome.unread]
     side["images"] = list(_images(reading, summary, held))
     side["raw"] = [[name, number(text)] for name, text in raw]
     # The first text has the number 0.

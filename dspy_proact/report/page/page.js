@@ -469,7 +469,7 @@
     return element("div", "side", top,
       element("p", "grades", answer.label ? badge(answer.label) : element("span", "badge none", answer.state),
         only ? [...by(only), only.verified === false ? flag("unverified") : null] : null,
-        answer.reason ? element("span", "quiet", letters(answer.reason)) : null,
+        answer.reason ? element("span", "quiet", letters(answer.cause ? `${answer.reason}: ${answer.cause}` : answer.reason)) : null,
         answer.truncated ? flag("cut at the token limit") : null,
         answer.rephrased ? flag("asked with other wording") : null,
         answer.awaited ? flag(`${answer.awaited} verdicts pending`) : null),

@@ -77,14 +77,12 @@ def test_long_items_are_parted_into_chunks_and_each_says_where_it_is():
 
 
 def test_replies_that_say_more_than_the_page_are_on_it_as_far_as_there_is_room(server, tmp_path, proactbench):
-    server.script_roles(judge=lambda sent: Answer("no verdict", finish_reason="length"))
+    server.script_roles(judge=lambda sent: Answer("no verdict"))
     models = (ModelSpec(name="openai/any", api_base=base) for base in (server.assistant, server.judge))
     Evaluation("sample", *models, gate=Gate(retries=0)).run(tmp_path / "run", Scope(limit=1))
     summary = summarize(tmp_path / "run")
     (replies,) = raw_replies(summary).values()
-    assert replies == [
-        (f"judge openai/any, call {number}: text, cut at the token limit", "no verdict") for number in (1, 2)
-    ]
+    assert replies == [(f"judge openai/any, call {number}: text", "no verdict") for number in (1, 2)]
     (replies,) = raw_replies(summary, room=15).values()
     assert [text for _, text in replies] == ["no verdict", "no room for more; a transcript has it"]
     assert packed_cases(page([summary])).count("no verdict") == 1

@@ -120,6 +120,9 @@ class Row(DialogueRow):
         for index, turn in enumerate(self.turn_records):
             if turn.turn != index + 1:
                 yield f"turn_records[{index}].turn", f"turns must be in order: {index + 1} expected, not {turn.turn}"
+            if index + 1 < last and not turn.assistant_response.strip():
+                problem = "empty, and providers refuse a conversation with an empty message; leave the dialogue out"
+                yield f"turn_records[{index}].assistant_response", problem
         if self.num_turns_completed not in {None, last}:
             yield "num_turns_completed", f"{self.num_turns_completed} disagrees with turn_records, which has {last}"
         taken: set[int] = set()

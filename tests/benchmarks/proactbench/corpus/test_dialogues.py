@@ -147,6 +147,11 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
         "input should not be blank, not ' \\n'",
     ),
     (turn(user_message=""), "turn_records[0].user_message", "input should not be blank, not ''"),
+    (
+        row(turn_records=[record(1, assistant_response=" \n"), record(2, assistant_response="")]),
+        "turn_records[0].assistant_response",
+        "empty, and providers refuse a conversation with an empty message; leave the dialogue out",
+    ),
     (turn(assistant_response=None), "turn_records[0].assistant_response", "input should be a valid string, not null"),
     (row(trigger_points=[trigger_point(6)]), "trigger_points[0].turn", "there is no turn 6: the last one is 5"),
     (row(trigger_points=[trigger_point(0)]), "trigger_points[0].turn", "there is no turn 0: the last one is 5"),

@@ -115,7 +115,7 @@ def test_a_second_question_that_fails_keeps_the_verdict(server, second):
 
 @WAYS
 def test_a_second_question_that_ends_the_run_ends_it(server, way):
-    answers_once(server, verdict("PASS", ["zebra"]), error(401))
+    answers_once(server, verdict("PASS", ["zebra"]), Answer(status=307, headers={"Location": "/elsewhere"}))
     with pytest.raises(SetupFault):
         graded(opened(server), way)
 

@@ -122,7 +122,7 @@ def test_a_second_question_that_fails_keeps_the_first_answer_without_what_does_n
 
 
 def test_a_second_question_that_ends_the_run_ends_it(server):
-    answers_once(server, offers("zebra"), error(401))
+    answers_once(server, offers("zebra"), Answer(status=307, headers={"Location": "/elsewhere"}))
     with pytest.raises(SetupFault):
         detected(server)
 
