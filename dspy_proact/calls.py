@@ -150,11 +150,41 @@ class FailedCall:
     """Seconds until the next one; None where none is made."""
 
 
+@dataclass(frozen=True)
+class Stall:
+    """That no call has ended for long, for whoever watches."""
+
+    seconds: float
+    """Since the last one ended."""
+    calls: Mapping[str, tuple[int, int]]
+    """By endpoint, or model at its provider's own: calls in flight, and those that wait until one of them ends."""
+    open: int
+    """All calls, those before a further attempt included."""
+    concurrency: int
+    timeout: float
+
+    def __str__(self) -> str:
+        calls = [
+            f"{flying} in flight{f' and {waiting} waiting' if waiting else ''} at {address}"
+            for address, (flying, waiting) in self.calls.items()
+        ]
+        others = self.open - sum(map(sum, self.calls.values()))
+        calls += [f"{others} waiting before a further attempt"] if others > 0 else []
+        fewer = "`concurrency=1` for a server that answers one call at a time, or " if self.concurrency > 1 else ""
+        return (
+            f"No call has ended for {self.seconds:.0f} seconds: {', '.join(calls)}. A call may take "
+            f"`timeout={self.timeout:g}` seconds. If that goes on, try {fewer}another `timeout`."
+        )
+
+
 class CallObserver:
-    """Notified of attempts that fail, from any thread; this one ignores them."""
+    """Notified of attempts that fail, and of long silence, from any thread; this one ignores them."""
 
     def failed(self, call: FailedCall) -> None:
         """An attempt failed."""
+
+    def stalled(self, stall: Stall) -> None:
+        """No call has ended for a minute, and then for each further one."""
 
 
 SIZES = (32_000, 100_000, 128_000, 200_000, 256_000, 272_000, 512_000)

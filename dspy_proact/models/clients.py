@@ -28,6 +28,8 @@ from dspy_proact.models.dspy_internals import (
 )
 from dspy_proact.models.replies import ended_as_meant
 
+CONNECT = 10.0
+"""Seconds to connect; within them the system tries several times."""
 LONGEST = 16 * 2**20
 """Bytes of a body: five times what the longest answer that a model writes takes in JSON."""
 _PIECE = 2**16
@@ -294,7 +296,9 @@ def _bounding(make: Any) -> Any:
 
 
 async def _once(request: httpx.Request) -> None:
-    """Refuse a second request of an attempt to the same address."""
+    """Refuse a second request of an attempt to the same address; litellm would allow all of its time for connecting."""
+    limits = request.extensions.get("timeout", {})
+    request.extensions["timeout"] = limits | {"connect": min(CONNECT, limits.get("connect") or CONNECT)}
     if request.method == "POST" and (posted := _posted.get()) is not None:
         if str(request.url) in posted:
             raise WireError("litellm tried to send the request again after a failure; it was not sent")

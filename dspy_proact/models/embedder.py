@@ -1,6 +1,7 @@
 """A model that makes vectors of texts, behind the gate like any other."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 from dspy.lm15 import DataPart, Message, Request, Response, Usage
@@ -16,6 +17,7 @@ from dspy_proact.models.gate import Gate
 from dspy_proact.models.logged import LoggedEngine
 from dspy_proact.models.prices import find_price
 from dspy_proact.models.redaction import spellings
+from dspy_proact.models.server import first_calls
 from dspy_proact.models.spec import EMBEDDED, ModelSpec, Role
 
 EMBEDDER = "embedder"
@@ -81,12 +83,13 @@ def open_embedder(named: ModelSpec | str, gate: Gate, argument: str) -> Embedder
         key_variables=route.key_variables,
         price=price,
         secrets=spellings(route.secrets),
+        address=route.address,
     )
     options = route.litellm_options(gate.timeout)
     bound_clients_of_litellm()
     import_litellm().DEFAULT_MAX_RETRIES = 0  # in the whole process: its embeddings ignore `max_retries=0`
     make: Callable[[], _EmbeddingEngine] = lambda: _EmbeddingEngine(options)  # noqa: E731 - typed
-    engine = LoggedEngine(GatedEngine(make, gate, caller), briefly=True)
+    engine = LoggedEngine(GatedEngine(make, gate, caller, first=partial(first_calls, route)), briefly=True)
     return Embedder(spec.name, Role(EMBEDDER, argument, "response", None), engine, price, route)
 
 

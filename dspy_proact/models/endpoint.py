@@ -3,6 +3,7 @@
 DSPy's native client is used where it has one for the provider, litellm elsewhere.
 """
 
+import ipaddress
 import os
 import re
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from urllib.request import getproxies, proxy_bypass
 from dspy.lm15 import AmbiguousModelError, RouterConfig, Timeouts, UnknownModelError, UnsupportedFeatureError
 
 from dspy_proact.errors import UsageError
-from dspy_proact.models.clients import ClosingLiteLLM, LeanLM15, bound_clients_of_litellm, import_litellm
+from dspy_proact.models.clients import CONNECT, ClosingLiteLLM, LeanLM15, bound_clients_of_litellm, import_litellm
 from dspy_proact.models.dspy_internals import LM15Engine, lookup
 
 Backend = Literal["auto", "litellm"]
@@ -34,6 +35,16 @@ _FIXED_ENDPOINTS = {
     "REPLICATE": "api.replicate.com",
     **dict.fromkeys(("SAGEMAKER", "SAGEMAKER_CHAT", "SAGEMAKER_NOVA"), "Amazon's own servers"),
 }
+_AT_HOME = {
+    **dict.fromkeys(("ollama", "ollama_chat"), "http://localhost:11434"),
+    "llamafile": "http://127.0.0.1:8080/v1",
+}
+"""Where litellm looks for servers of one's own that are given no address."""
+_PRIVATE_NAMES = re.compile(
+    r"[^.]+|.+\.(localhost|local|lan|internal|home\.arpa)",
+    re.IGNORECASE,
+)
+"""Names of one's own machine and network; one without a dot is that of a container or a neighbour."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,21 @@ class Route:
     has_key: bool
     api_base: str | None
     """Given by the person, or by the provider's variable in the environment."""
+
+    @property
+    def address(self) -> str | None:
+        """Where requests go, as far as that is known."""
+        definition = lookup(self.provider) if self.native else None
+        return self.api_base or (definition.base_url if definition else _AT_HOME.get(self.provider))
+
+    @property
+    def is_private(self) -> bool:
+        """Whether that is a server of one's own: this machine, or one of its network. No name is looked up."""
+        host = urlsplit(self.address or "").hostname or ""
+        try:
+            return not ipaddress.ip_address(host).is_global
+        except ValueError:
+            return _PRIVATE_NAMES.fullmatch(host) is not None
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -103,7 +129,7 @@ class Route:
             api_keys={self.provider: self.key} if self.key else None,
             base_urls={self.provider: self.api_base} if self.api_base else None,
             max_connections=connections,
-            timeouts=Timeouts(connect=min(10.0, timeout), read=timeout, write=timeout, pool=None),
+            timeouts=Timeouts(connect=min(CONNECT, timeout), read=timeout, write=timeout, pool=None),
         )
         return lambda: LeanLM15(config)
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from concurrent.futures import CancelledError, wait
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from dspy.lm15 import Config, Request, Response, Usage
@@ -24,9 +24,12 @@ from dspy_proact.models.faults import Caller, understand
 from dspy_proact.models.gate import Cost, Gate, Limits, most_of
 from dspy_proact.models.image_tokens import images_of
 from dspy_proact.models.replies import StreamedReply, failure_in, finish_of, read
+from dspy_proact.models.slots import Lane
 from dspy_proact.switch import HEARTBEAT
 
 T = TypeVar("T")
+_PATIENCE_TO_CONNECT = 8.0
+"""Seconds for attempts at a call to a model that has never answered, and to which no connection is made."""
 
 
 class GatedEngine:
@@ -42,11 +45,13 @@ class GatedEngine:
         caller: Caller,
         supports_response_schema: bool = False,
         supported_params: Iterable[str] = (),
+        *,
+        first: Callable[[], int | None] = lambda: None,
     ):
         self.gate, self.caller = gate, caller
         self.supports_response_schema = supports_response_schema
         self.supported_params = set(supported_params)
-        self._make = make
+        self._make, self._first = make, first
         self._inner: dict[asyncio.AbstractEventLoop, Any] = {}
         self._last_config = (bare := Config(), bare)
         self._leaves_openings_out = False
@@ -59,14 +64,12 @@ class GatedEngine:
 
     async def ask(self, request: Request) -> Response:
         """Answer one request as `complete` does, for a caller that holds a slot of the gate's."""
-        (request, most, inner), number = self._prepared(request), 0
+        request, most, inner = self._prepared(request)
+        attempt = _Attempt(self.gate, self.caller, most, self.gate.lanes.of(self.caller, self._first))
         while True:
-            await self.gate.admit(self.caller, most, number)
-            with _Attempt(self.gate, self.caller, most, number) as attempt:
-                async with asyncio.timeout(self.gate.timeout):
-                    return attempt.completed(await inner.complete(request), request)
-            await self.gate.switch.pause(attempt.wait)
-            number += 1
+            async with attempt, asyncio.timeout(self.gate.timeout):
+                return attempt.completed(await inner.complete(request), request)
+            await attempt.pause()
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
         """Answer one request event by event; raises errors of `errors`.
@@ -76,24 +79,22 @@ class GatedEngine:
         cost, and nothing is recorded. Thoughts are passed on as such; those of a model whose replies lack their opening
         mark stand as text in its first stream, and its later ones begin when its thoughts have ended.
         """
-        (request, most, inner), number = self._prepared(request), 0
+        request, most, inner = self._prepared(request)
+        attempt = _Attempt(self.gate, self.caller, most, self.gate.lanes.of(self.caller, self._first))
         async with self.gate.slots:
             while True:
-                await self.gate.admit(self.caller, most, number)
                 reply = StreamedReply(request.system, self._leaves_openings_out)
-                with _Attempt(self.gate, self.caller, most, number) as attempt:
-                    async with aclosing(inner.stream(request)) as events:
-                        while True:
-                            async with asyncio.timeout(self.gate.timeout):
-                                event = await anext(events, None)
-                            if event is None:
-                                return
-                            for passed in attempt.passed(event, reply):
-                                yield passed
-                            if event.type == "end":
-                                self._leaves_openings_out = self._leaves_openings_out or reply.unopened
-                await self.gate.switch.pause(attempt.wait)
-                number += 1
+                async with attempt, aclosing(inner.stream(request)) as events:
+                    while True:
+                        async with asyncio.timeout(self.gate.timeout):
+                            event = await anext(events, None)
+                        if event is None:
+                            return
+                        for passed in attempt.passed(event, reply):
+                            yield passed
+                        if event.type == "end":
+                            self._leaves_openings_out = self._leaves_openings_out or reply.unopened
+                await attempt.pause()
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
@@ -135,7 +136,7 @@ class GatedEngine:
 
 @dataclass
 class _Attempt:
-    """One attempt at a call, as a context manager around it: its reservation, its clock and its outcome.
+    """The attempts at a call, each as a context manager around it: its reservation, its clock and its outcome.
 
     Whatever an engine raises is classified here, errors of its readers of bodies included: a failure that a further
     attempt may mend is swallowed, any other is raised as one of `errors`.
@@ -144,26 +145,36 @@ class _Attempt:
     gate: Gate
     caller: Caller
     most: Cost
-    number: int
-    """Counted from 0."""
-    wait: float = 0.0
-    """Seconds before the next attempt; set by a failure that is swallowed."""
-    started: float = field(default_factory=time.time)
-    _tick: float = field(default_factory=time.perf_counter)
+    lane: Lane
+    number: int = 0
+    """Of this attempt, counted from 0."""
+    started: float = 0.0
+    _since: float = 0.0
+    _wait: float = 0.0
+    _tick: float = 0.0
+    _turn: int = 0
     _held: tuple[StreamEvent, ...] = ()
     _begun: bool = False
     _settled: bool = False
 
-    def __enter__(self) -> "_Attempt":
-        self.gate.began(self.caller)
+    async def __aenter__(self) -> "_Attempt":
+        await self.gate.admit(self.caller, self.most, self.number, self.lane)
+        self._held, self._settled, self._turn = (), False, self.lane.pace.turn
+        self.started, self._tick = time.time(), time.perf_counter()
+        self._since = self._since or self._tick
         return self
 
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
+    async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
         """Decide whether a call that failed is tried again."""
         try:
             return self._swallows(error)
         finally:
-            self.gate.ended(self.caller)
+            self.gate.ended(self.caller, self.lane)
+
+    async def pause(self) -> None:
+        """Wait before the next attempt, beside the calls in flight; raises the `Halt` if one comes first."""
+        await self.gate.switch.pause(self._wait)
+        self.number += 1
 
     def _swallows(self, error: BaseException | None) -> bool:
         if error is None or self._settled:
@@ -179,9 +190,14 @@ class _Attempt:
         # A provider that refuses bills nothing; one whose answer was lost on the way may have written all of it.
         self._settle(self.most if fault.may_be_billed or self._begun else Cost(calls=1))
         self._record(error=fault.word)
+        self.lane.failed(self._turn, fault)
+        self._wait = self.gate.wait(self.number, fault.retry_after)
+        if fault.retry_after is not None:
+            self.lane.pause(self._wait)
         final = self._begun or not fault.retry or self.number >= self.gate.retries
-        self.wait = 0.0 if final else self.gate.wait(self.number, fault.retry_after)
-        failure = self.gate.failed(self.caller, fault, self.number, None if final else self.wait)
+        if fault.unreached and not self.gate.responded(self.caller):
+            final = final or time.perf_counter() + self._wait - self._since > _PATIENCE_TO_CONNECT
+        failure = self.gate.failed(self.caller, fault, self.number, None if final else self._wait)
         if final:
             raise failure from error
         return True
@@ -234,6 +250,7 @@ class _Attempt:
             usd = caller.price.of(prompt, completion, from_cache or 0, written or 0)
             spent = Cost(calls=1, tokens=prompt + completion, usd=usd or 0.0)
         self._settle(spent)
+        self.lane.answered(self._turn, caller.whose, time.perf_counter() - self._tick)
         self.gate.succeeded(caller)
 
     def _settle(self, actual: Cost) -> None:

@@ -13,6 +13,8 @@ A gateway's error inside an answer with HTTP 200 is read as one with the status 
 several equal refusals is in `health`.
 """
 
+import errno
+import os
 import re
 import socket
 import ssl
@@ -20,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import httpx
 from dspy import lm15
 
 from dspy_proact.calls import Price
@@ -45,7 +48,9 @@ _LOST = re.compile(
     re.IGNORECASE,
 )
 """How litellm words a lost connection, which it calls a server's error."""
-_UNREACHED = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, ConnectTimeout)
+_UNREACHED = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, ConnectTimeout, httpx.ConnectTimeout)
+_NO_WAY = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN}
+"""There is no way to the host; a connection that was made may also end so."""
 _FURTHER = re.compile(r"\n\n|\s*Traceback \(most recent call last\)")
 """What follows the message of an error: DSPy's advice, and a traceback that litellm puts there."""
 _CODED = re.compile(r"(?:(?<=base64,)|/9j/|iVBORw0KGgo)[A-Za-z0-9+/=_-]{8,}")
@@ -103,6 +108,8 @@ class Caller:
     """Whether it counts reasoning tokens beside the others (Gemini, xAI)."""
     sees: bool = True
     """Whether it takes images, as far as litellm knows."""
+    address: str | None = None
+    """Where requests go, as far as that is known."""
 
     @property
     def whose(self) -> str:
@@ -202,19 +209,33 @@ def understand(error: Exception, caller: Caller) -> Fault:
         return Fault("setup", _setup(failure, problem), retry=False)
     if refusal := _of_this_request(failure) or _of_every_request(failure):
         return refusal
+    if cause := next((cause for cause in chain(error) if _is_of_connecting(cause)), None):
+        through = f". {failure.excerpt}" if "proxy" in failure.message.lower() else ""
+        detail = f"no connection to {caller.address or 'its provider'}: {_why(cause)}{through}"
+        billed = not isinstance(cause, _UNREACHED)
+        return Fault("network", ProviderError("network", detail), retry=True, may_be_billed=billed, unreached=True)
     if word := failure.word:
         lost = word == "network" or (word == "timeout" and failure.status is None)
-        unreached = word == "network" and any(isinstance(cause, _UNREACHED) for cause in chain(error))
         after = getattr(error, "retry_after", None)
         if after is None and (headers := getattr(error.__cause__, "litellm_response_headers", None)) is not None:
             after = retry_after_seconds(headers.get("retry-after"))  # litellm keeps it where DSPy does not look
-        failed = ProviderError(word, failure.excerpt)
-        return Fault(word, failed, True, after, lost and not unreached, unreached)
+        return Fault(word, ProviderError(word, failure.excerpt), True, after, lost)
     invalid = (lm15.InvalidRequestError, lm15.CapabilityError, lm15.ConfigurationError)
     if isinstance(error, invalid) or 400 <= (failure.status or 0) < 500:
         return Fault("refused", ContentError("refused", failure.excerpt), retry=False)
     unreadable = ProviderError("server", f"not a readable answer: {failure.excerpt}")
     return Fault("server", unreadable, retry=True, may_be_billed=True)
+
+
+def _is_of_connecting(cause: BaseException) -> bool:
+    return isinstance(cause, _UNREACHED) or (isinstance(cause, OSError) and cause.errno in _NO_WAY)
+
+
+def _why(cause: BaseException) -> str:
+    """Why no connection was made, in the system's words."""
+    if isinstance(cause, OSError) and cause.errno and not isinstance(cause, ssl.SSLError | socket.gaierror):
+        return os.strerror(cause.errno)
+    return getattr(cause, "strerror", None) or "it took too long"
 
 
 def _unusable(failure: _Failure) -> str | None:

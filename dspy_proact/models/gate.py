@@ -1,35 +1,40 @@
 """The gate: the one object of a run or compile through which every call to a model goes.
 
-It holds what calls share: how many are in flight, the limits of calls, tokens and money, how long to wait between two
-attempts, and how each model has fared. The loop that tries again is `GatedEngine` in `engine`. DSPy's own retries
+It holds what calls share: how many are in flight, of all models and to each endpoint, the limits of calls, tokens and
+money, how long to wait between two attempts, and how each model has fared. The loop that tries again is `GatedEngine`
+in `engine`. DSPy's own retries
 are off. Nothing here reads a message.
 """
 
 import asyncio
 import json
 import random
+import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakSet
 
 from dspy.lm15 import Request
 
-from dspy_proact.calls import CallObserver, FailedCall, Price
+from dspy_proact.calls import CallObserver, FailedCall, Price, Stall
 from dspy_proact.errors import Halt, LimitReached, ProviderDown, ProviderError, StageError, UsageError
 from dspy_proact.models.dspy_internals import request_to_dict
 from dspy_proact.models.endpoint import Backend
 from dspy_proact.models.faults import Caller, Fault
 from dspy_proact.models.health import ModelHealth
 from dspy_proact.models.image_tokens import images_of, most_tokens
+from dspy_proact.models.slots import Lane, Lanes, Slots
 from dspy_proact.switch import Bell, Switch
 
 _LONGEST_WAIT = 60.0
 _TIMEOUTS = {False: 600.0, True: 900.0}
 """Seconds, without and with the flex tier."""
+_QUIET = 60.0
+"""Seconds without the end of any call after which whoever watches is notified, and as often again."""
 _BYTES_A_MESSAGE = 32
 """More than any chat format adds to a message."""
 
@@ -243,40 +248,13 @@ class _Case:
 _case: ContextVar[_Case | None] = ContextVar("dspy_proact_case", default=None)
 
 
-class Slots:
-    """Limits the calls in flight in each event loop; `async with slots:` holds one, waiting until one is free."""
-
-    def __init__(self, count: int):
-        self._count = count
-        self._free = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]()
-        self._holding = set[asyncio.Task[object]]()
-
-    async def __aenter__(self) -> None:
-        loop = asyncio.get_running_loop()
-        if loop not in self._free:
-            self._free[loop] = asyncio.Semaphore(self._count)
-        await self._free[loop].acquire()
-        task = asyncio.current_task()
-        assert task is not None, "calls are made in tasks"
-        self._holding.add(task)
-
-    async def __aexit__(self, *_: object) -> None:
-        self._holding -= {asyncio.current_task()}
-        self._free[asyncio.get_running_loop()].release()
-
-    def drop(self) -> None:
-        """Cancel the calls in flight, from any thread."""
-        for task in list(self._holding):
-            task.get_loop().call_soon_threadsafe(task.cancel)
-
-
 class Gate:
     """How calls are made, and what those of one run or compile share; several runs may use it one after another.
 
     Raises a `UsageError` where a value is out of range.
 
     Args:
-        concurrency: Requests in flight, of all models together.
+        concurrency: Requests in flight at most, of all models together; `pacing` says how many go to one endpoint.
         timeout: Seconds for one attempt, from the first byte sent to the last received; of a stream, for each wait. 600
             by default, and 900 with `flex`, as OpenAI advises.
         retries: Further attempts after the first, for failures that may heal.
@@ -306,7 +284,9 @@ class Gate:
         self.concurrency, self.timeout, self.retries = concurrency, timeout, retries
         self.backend: Backend = backend
         self.backoff, self.patience, self.flex = backoff, patience, flex
-        self.slots = Slots(concurrency)
+        self.slots = Slots(lambda: concurrency)
+        self.lanes = Lanes(concurrency, timeout)
+        self.quiet = _QUIET
         self.limits = limits or Limits()
         self.switch = Switch()
         self.budget = Budget(self.limits)
@@ -314,6 +294,8 @@ class Gate:
         self._health = defaultdict[str, ModelHealth](ModelHealth)
         self._keep_going: bool | None = None
         self._jitter = random.Random()
+        self._watched = WeakSet[asyncio.AbstractEventLoop]()
+        self._ended = self._noted = 0.0
 
     def __repr__(self) -> str:
         calls = f"concurrency={self.concurrency}, timeout={self.timeout}, retries={self.retries}"
@@ -343,22 +325,53 @@ class Gate:
         floor = self.backoff * 2**attempt if retry_after is None else max(0.0, retry_after)
         return min(_LONGEST_WAIT, floor * self._jitter.uniform(1.0, 1.25))
 
-    async def admit(self, caller: Caller, most: Cost, attempt: int) -> None:
-        """Wait until an attempt, counted from 0, may be made that costs so much at most; raises the `Halt` if none."""
-        await self._health[caller.whose].admit(self.switch)
-        await self.budget.reserve(most, self.switch, caller, attempt)
+    async def admit(self, caller: Caller, most: Cost, attempt: int, lane: Lane) -> None:
+        """Wait until an attempt, counted from 0, may be made that costs so much at most; raises the `Halt` if none.
 
-    def began(self, caller: Caller) -> None:
-        """An attempt was admitted, and begins."""
+        From then on it is in flight, until it has `ended`.
+        """
+        self._watch()
+        # In this order: who waits for money must not hold up those in flight, whose end sets some free.
+        await self.budget.reserve(most, self.switch, caller, attempt)
+        try:
+            await lane.enter(self.switch, self._health[caller.whose].admit)
+        except BaseException:
+            self.budget.settle(most, Cost())
+            raise
         self._health[caller.whose].in_flight += 1
 
-    def ended(self, caller: Caller) -> None:
+    def ended(self, caller: Caller, lane: Lane) -> None:
         """An attempt ended, in whatever way."""
         self._health[caller.whose].ended()
+        lane.slots.release()
+        self._ended = self._noted = time.monotonic()
+
+    def _watch(self) -> None:
+        """From now on it is noted when no call ends for long, while any is open."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._watched:
+            self._watched.add(loop)
+            self._ended = self._noted = time.monotonic()
+            loop.call_later(self.quiet, self._look_after, loop)
+
+    def _look_after(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self.slots.held:
+            self._watched.discard(loop)
+            return
+        now = time.monotonic()
+        if now - self._noted >= self.quiet:
+            self._noted = now
+            calls = {lane.address: (lane.slots.held, lane.slots.waiting) for lane in self.lanes if lane.slots.held}
+            self.observer.stalled(Stall(now - self._ended, calls, self.slots.held, self.concurrency, self.timeout))
+        loop.call_later(self._noted + self.quiet - now, self._look_after, loop)
 
     def succeeded(self, caller: Caller) -> None:
         """A call was answered: its provider is up."""
         self._health[caller.whose].succeeded()
+
+    def responded(self, caller: Caller) -> bool:
+        """Whether a model has responded to any call of this run or compile."""
+        return self._health[caller.whose].responded
 
     def failed(self, caller: Caller, fault: Fault, attempt: int, wait: float | None) -> StageError | Halt:
         """An attempt, counted from 0, failed: what to raise; pulls the switch where the failure ends the run."""

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import dspy
@@ -34,7 +35,7 @@ from dspy_proact.models.image_tokens import image_tokens
 from dspy_proact.models.logged import LoggedEngine, LoggedLM
 from dspy_proact.models.prices import EMBEDDED_PRICE, capabilities_of, find_capacity, find_price
 from dspy_proact.models.redaction import spellings
-from dspy_proact.models.server import find_server
+from dspy_proact.models.server import find_server, first_calls
 from dspy_proact.models.spec import (
     EMBEDDED,
     LIMIT,
@@ -167,12 +168,13 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
         adds_cached_tokens=route.native and route.dialect == "anthropic",
         adds_reasoning_tokens=route.native and route.provider in ("gemini", "vertex", "vertex-express", "xai"),
         sees=capacity.sees,
+        address=route.address,
     )
     try:
         known = capabilities_of(name, route.native)
         make = route.engines(connections=gate.concurrency, timeout=gate.timeout)
         supported = known.params - ({SCHEMA} if without_schema else set())
-        gated = GatedEngine(make, gate, caller, known.response_schema, supported)
+        gated = GatedEngine(make, gate, caller, known.response_schema, supported, first=partial(first_calls, route))
         lm = _lm(gated, log, {key: value for key, value in sent.items() if key in _CANONICAL})
     except (dspy.LMConfigurationError, ValueError) as error:
         raise UsageError(f"`{argument}` {name}: {error}") from error

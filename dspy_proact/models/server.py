@@ -17,6 +17,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from dspy_proact.models.clients import LONGEST
 from dspy_proact.models.endpoint import Route
+from dspy_proact.models.pacing import FIRST
 
 _SECONDS = 2.0
 """For a reply."""
@@ -51,6 +52,11 @@ def find_server(route: Route) -> Server:
     slot = props.get("default_generation_settings")
     contexts = [_count(row, *_CONTEXTS), _count(slot if isinstance(slot, Mapping) else {}, "n_ctx")]
     return Server(next(filter(None, contexts), _count(props, "n_ctx")), _count(props, "total_slots"))
+
+
+def first_calls(route: Route) -> int | None:
+    """Calls that an endpoint is sent at first: as many as it says that it answers; None for as many as are allowed."""
+    return find_server(route).slots or (FIRST if route.is_private else None)
 
 
 def _row(listed: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -12,8 +12,8 @@ from dspy_proact import Assistant, AssistantView, Corpus, Judge, JudgeView
 
 RESPONSE = "You could label the boxes today, and ask your sister for the key before she leaves. " * 12
 VERDICT = json.dumps({"reasoning": "It goes on. " * 20, "evidence": [RESPONSE[:60], RESPONSE[84:150]], "grade": "PASS"})
-
-
+PROPS = b'{"total_slots": 4096}'
+"""As llama.cpp says how many requests it answers at a time."""
 Answer = tuple[str | Mapping[str, Any], int, int]
 """What a role answers, as text or as JSON, and the tokens in and out that it reports."""
 PROACTBENCH: Mapping[str, Answer] = {"assistant": (RESPONSE, 2500, 230), "judge": (VERDICT, 2500, 230)}
@@ -32,8 +32,9 @@ async def serve(answers: Mapping[str, Answer]) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal count
         while head := await reader.readuntil(b"\r\n\r\n"):
-            if head.startswith(b"GET "):  # it says nothing of itself
-                writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+            if head.startswith(b"GET "):
+                status = b"200 OK" if b"/props" in head else b"404 Not Found"
+                writer.write(b"HTTP/1.1 %b\r\ncontent-length: %d\r\n\r\n%b" % (status, len(PROPS), PROPS))
                 continue
             await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
             _, low, high, role, *_ = head.split(b" ")[1].decode().split("/")

@@ -21,6 +21,9 @@ from typing import Any, Self
 
 from support.forks import Command
 
+PROPS = b'{"total_slots": 4096}'
+"""As llama.cpp says how many requests it answers at a time."""
+
 
 @dataclass(frozen=True)
 class Received:
@@ -189,8 +192,8 @@ class SimulatedProvider:
         """Answer one request; whether the connection goes on."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {name.lower(): text.strip() for name, _, text in (line.partition(":") for line in head[1:])}
-        if head[0].startswith("GET "):  # it says nothing of itself
-            writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+        if head[0].startswith("GET "):
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(PROPS), PROPS))
             return True
         body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))))
         role = head[0].split()[1].split("/")[1]

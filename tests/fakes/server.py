@@ -136,13 +136,25 @@ Script = Callable[[Sent], Answer | Awaitable[Answer]]
 """What is answered to each request, at once or when the script will."""
 
 
+def one_at_a_time(script: Callable[[Sent], Answer] = healthy, seconds: float = 0.02) -> Script:
+    """The script's answers by a server of one slot: each takes so long, and the other requests wait in a queue."""
+    slot = asyncio.Lock()
+
+    async def answer(sent: Sent) -> Answer:
+        async with slot:
+            await asyncio.sleep(seconds)
+            return script(sent)
+
+    return answer
+
+
 class Server:
     """Runs in a thread of its own from `with` to its end."""
 
     def __init__(self, script: Script = healthy):
         self.script = script
         self.sent: list[Sent] = []
-        self.documents: dict[str, Any] = {}
+        self.documents: dict[str, Any] = {"/props": {"total_slots": 1000}}
         """What a GET finds, by what follows the role in its path, such as `/v1/models`: JSON, or the answer."""
         self.visits: list[tuple[str, str | None]] = []
         """The path of each GET, and the key that came with it."""
@@ -197,11 +209,15 @@ class Server:
         application = web.Application(client_max_size=10**9)
         application.router.add_post("/{role}/v1/{rest:.*}", self._answer)
         application.router.add_get("/{role}{rest:/.*}", self._document)
+        application.router.add_post("/{rest:.*}", self._nothing)
         self._runner = web.AppRunner(application, shutdown_timeout=0.1, handler_cancellation=True)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()
         return self._runner.addresses[0][1]
+
+    async def _nothing(self, request: web.Request) -> web.StreamResponse:
+        raise web.HTTPNotFound
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         sent = Sent(request.match_info["role"], request.path, dict(request.headers), await request.json())

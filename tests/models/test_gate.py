@@ -4,6 +4,7 @@ import asyncio
 import gc
 import socket
 from collections.abc import Sequence
+from contextlib import ExitStack
 from types import NoneType
 
 import dspy
@@ -311,11 +312,44 @@ def test_a_model_is_down_at_once_where_nothing_listens(name, backend, way):
     assert isinstance(outcome.error, ProviderError)
     assert outcome.words == ["network", "network"]
     assert isinstance(through.switch.halt, ProviderDown)
-    assert str(through.switch.halt).startswith(f"`model` {name}: cannot be reached, network: ")
+    reason = f"network: no connection to {base}: Connection refused"
+    assert str(through.switch.halt) == f"`model` {name}: cannot be reached, {reason}"
     assert [(call.who, call.word, call.number, call.attempts, call.wait is None) for call in seen.calls] == [
         (f"`model` {name}", "network", 1, 2, False),
         (f"`model` {name}", "network", 2, 2, True),
     ]
+
+
+@ROUTES
+def test_a_server_that_does_not_take_a_connection_is_not_waited_for_with_the_time_of_an_answer(
+    monkeypatch, name, backend
+):
+    for module in ("clients", "endpoint"):
+        monkeypatch.setattr(f"dspy_proact.models.{module}.CONNECT", 0.05)
+    with ExitStack() as stack:
+        full, *others = (stack.enter_context(socket.socket()) for _ in range(4))
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for other in others:  # more than its queue has room for
+            other.setblocking(False)
+            other.connect_ex(full.getsockname())
+        base = f"http://127.0.0.1:{full.getsockname()[1]}/v1"
+        through = gate(backend, retries=0)
+        ask(open_model(ModelSpec(name=name, api_base=base), ASSISTANT, through))
+    assert str(through.switch.halt).endswith(f"no connection to {base}: it took too long")
+
+
+def test_attempts_to_connect_end_soon_but_to_a_model_that_has_answered_before(monkeypatch):
+    monkeypatch.setattr("dspy_proact.models.engine._PATIENCE_TO_CONNECT", 0.0)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        spec = ModelSpec(name="hosted_vllm/any", api_base=f"http://127.0.0.1:{free.getsockname()[1]}/v1")
+        through = gate(retries=2)
+        model = open_model(spec, ASSISTANT, through)
+        through.succeeded(model.caller)
+        assert ask(model).words == ["network"] * 3
+        through.open(Switch())
+        assert ask(model).words == ["network"]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,11 @@
 """What a failed attempt means, by the error of the client."""
 
 import base64
+import errno
+import os
 import re
+import socket
+import ssl
 from html import unescape
 from urllib.parse import quote, unquote
 
@@ -9,6 +13,7 @@ import pytest
 from dspy import lm15
 
 from dspy_proact.errors import ContentError, ProviderError
+from dspy_proact.models.dspy_internals import ConnectTimeout
 from dspy_proact.models.faults import Caller, understand
 from dspy_proact.models.redaction import spellings
 
@@ -18,6 +23,11 @@ SENT = ("temperature", "top_p", "max_tokens")
 def fault(error, *, argument="judge", secrets=()):
     keys = ("VENDOR_KEY", "OTHER_KEY")
     return understand(error, Caller("judge", argument, "vendor/m", key_variables=keys, sent=SENT, secrets=secrets))
+
+
+def caused(error, cause):
+    error.__cause__ = cause
+    return error
 
 
 def test_a_traceback_in_a_message_is_not_repeated():
@@ -35,8 +45,6 @@ HEALING = {
     "time-out of the gate": (TimeoutError(), "timeout", True),
     "time-out of the socket": (lm15.TransportError("read timed out waiting for headers"), "timeout", True),
     "connection lost": (lm15.TransportError("reset by peer"), "network", True),
-    "connection refused": (ConnectionRefusedError(111, "refused"), "network", False),
-    "no route": (OSError(113, "no route to host"), "network", True),
     "500": (lm15.ServerError("oops", status=500), "server", False),
     "502": (lm15.ServerError("bad gateway", status=502), "server", False),
     "529": (lm15.ServerError("overloaded", status=529), "server", False),
@@ -60,6 +68,30 @@ def test_a_failure_that_may_heal_is_tried_again_and_is_then_the_providers_fault(
     assert understood.error.reason == word
     message = getattr(error, "message", None) or str(error) or type(error).__name__
     assert message.partition("\n")[0] in understood.error.detail
+
+
+NO_CONNECTION = {
+    "refused": (ConnectionRefusedError(errno.ECONNREFUSED, "no"), os.strerror(errno.ECONNREFUSED), False),
+    # Also of a connection that was lost.
+    "no route": (OSError(errno.EHOSTUNREACH, "no"), os.strerror(errno.EHOSTUNREACH), True),
+    "no such name": (socket.gaierror(-2, "Name or service not known"), "Name or service not known", False),
+    "certificate": (ssl.SSLCertVerificationError(1, "self-signed certificate"), "self-signed certificate", False),
+    "no reply": (ConnectTimeout("timed out connecting to 10.0.0.1:80"), "it took too long", False),
+}
+
+
+@pytest.mark.parametrize(("error", "words", "billed"), NO_CONNECTION.values(), ids=NO_CONNECTION)
+def test_a_connection_that_is_not_made_is_named_with_its_address(error, words, billed):
+    for raised in (error, caused(lm15.ServerError("Connection error.", status=500), error)):
+        understood = understand(raised, Caller("judge", "judge", "vendor/m", address="http://10.0.0.1/v1"))
+        assert (understood.word, understood.unreached, understood.may_be_billed) == ("network", True, billed)
+        assert understood.error.detail == f"no connection to http://10.0.0.1/v1: {words}"
+
+
+def test_a_proxy_that_does_not_take_a_connection_is_named():
+    refused = lm15.TransportError("failed to connect to proxy 10.0.0.2:80: refused")
+    understood = fault(caused(refused, ConnectionRefusedError(errno.ECONNREFUSED, "no")))
+    assert understood.error.detail.endswith("'failed to connect to proxy 10.0.0.2:80: refused'")
 
 
 FINAL = {

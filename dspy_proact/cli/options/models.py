@@ -147,7 +147,7 @@ def _gate(*, max_calls: int | None, max_tokens: int | None, max_usd: float | Non
 
 _CALLS = Section(
     Heading.CALLS,
-    option.number("--concurrency", click.IntRange(1, 4096), "Requests in flight, of all models.", default=32),
+    option.number("--concurrency", click.IntRange(1, 4096), "Most requests in flight, all models.", default=32),
     option.number(
         "--timeout",
         option.Between(0, 86400, min_open=True),

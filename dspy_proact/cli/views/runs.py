@@ -17,7 +17,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from dspy_proact.calls import CallTally, FailedCall, Price
+from dspy_proact.calls import CallTally, FailedCall, Price, Stall
 from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.next_step import Next, Typed, command_line, say_next
 from dspy_proact.cli.options import option
@@ -74,6 +74,10 @@ class ProgressOnStderr:
         after = "" if call.wait is None else f" Next attempt in {call.wait:.0f} s."
         who = with_options(call.who, self._flags)
         self._say(f"{who}: {attempt} failed: {call.word}: {call.detail}.{after}")
+
+    def stalled(self, stall: Stall) -> None:
+        """Say what is waited for."""
+        self._say(with_options(str(stall), self._flags))
 
     def interrupted(self) -> None:
         """Say what happens now."""
