@@ -16,13 +16,14 @@ from typing import Any, TypeVar
 
 from dspy.lm15 import Config, Request, Response, Usage
 
-from dspy_proact.calls import MOST_TOKENS, Call, record_call
+from dspy_proact.calls import FINISHES, MOST_TOKENS, Call, record_call
 from dspy_proact.errors import Interrupted, SetupFault
 from dspy_proact.models.clients import chain
 from dspy_proact.models.dspy_internals import StreamEvent
 from dspy_proact.models.faults import Caller, understand
 from dspy_proact.models.gate import Cost, Gate, Limits, most_of
 from dspy_proact.models.image_tokens import images_of
+from dspy_proact.models.redaction import redacted
 from dspy_proact.models.replies import StreamedReply, failure_in, finish_of, read
 from dspy_proact.models.slots import Lane
 from dspy_proact.switch import HEARTBEAT
@@ -207,7 +208,10 @@ class _Attempt:
         if failure := failure_in(response.provider_data):
             raise failure
         response, thoughts = read(response, request)
-        self._ended(finish_of(response), response.usage, thoughts)
+        finish = finish_of(response)
+        if finish not in FINISHES:  # a word of the provider's, which may repeat a key
+            finish = redacted(finish, self.caller.secrets)[:40]
+        self._ended(finish, response.usage, thoughts)
         return response
 
     def passed(self, event: StreamEvent, reply: StreamedReply) -> list[StreamEvent]:

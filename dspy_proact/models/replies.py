@@ -70,15 +70,24 @@ def read(response: Response, request: Request) -> tuple[Response, bool]:
         response = replace(response, finish_reason=finish)
     text = "".join(part.text for part in parts if isinstance(part, TextPart))
     thoughts, rest = without_thoughts(text, request.system)
-    others = [part for part in parts if not isinstance(part, TextPart)]
+    others = [*_separated(response), *(part for part in parts if not isinstance(part, TextPart))]
     if others:
         rest = rest.lstrip()  # what stands between thoughts that a server has separated and the text
-    elif refusal := _further(_first((response.provider_data or {}).get("choices")).get("message")).get("refusal"):
+    elif refusal := _further(_message(response)).get("refusal"):
         others = [RefusalPart(str(refusal))]
     elif rest is text:
         return response, False
     new = [*([ThinkingPart(thoughts)] if thoughts else []), *([TextPart(rest)] if rest or not others else [])]
     return replace(response, message=replace(response.message, parts=(*others, *new))), bool(thoughts)
+
+
+def _separated(response: Response) -> list[ThinkingPart]:
+    """Thoughts in a content that is a list of parts, as Mistral's, which DSPy leaves out."""
+    content = _message(response).get("content")
+    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    inner = [one for part in parts if part.get("type") == "thinking" for one in part.get("thinking") or ()]
+    text = "".join(str(one.get("text") or "") if isinstance(one, dict) else str(one) for one in inner)
+    return [ThinkingPart(text)] if text else []
 
 
 class StreamedReply:
@@ -168,6 +177,11 @@ def _native_finish(data: Mapping[str, Any] | None) -> object:
     return native or _first(data.get("candidates")).get("finishReason") or data.get("stop_reason")
 
 
+def _message(response: Response) -> Mapping[str, Any]:
+    message = _first((response.provider_data or {}).get("choices")).get("message")
+    return message if isinstance(message, dict) else {}
+
+
 def _further(fields: object) -> Mapping[str, Any]:
     """Where litellm keeps the fields that it does not know."""
     return (fields.get("provider_specific_fields") if isinstance(fields, dict) else None) or {}
@@ -198,5 +212,6 @@ def require_text(response: Response, attempts: Sequence[Call]) -> Response:
     if called := next((part.name for part in parts if part.type == "tool_call"), None):
         raise ContentError("tool_call", f"the model called the tool {called!r} in place of an answer")
     if response.finish_reason == "length":
-        raise ContentError("cut", f"{cut_at(attempts)} before any text")
+        thinks = response.usage.reasoning_tokens or any(part.type == "thinking" for part in parts)
+        raise ContentError("cut", f"{cut_at(attempts)} before any text{': thinking took them' if thinks else ''}")
     return response

@@ -247,7 +247,8 @@ class LastEvents:
             replies = call.attempts or call.reused
             if call.key and any(reply.thoughts for reply in replies):
                 self.thoughtful.add(call.key)
-            self.finishes.update(reply.finish_reason for reply in replies if reply.finish_reason not in FINISHES)
+            words = (reply.finish_reason for reply in replies if reply.finish_reason not in FINISHES)
+            self.finishes.update(filter(None, words))
             if call.key and call.reused:
                 self.reused.add(call.key)
                 self._tally(call.reused, call.key.judge, reused=True)

@@ -80,7 +80,10 @@ def test_a_cut_verdict_and_an_answer_that_is_all_thought_name_the_tokens(server,
     Evaluation("sample", *models, gate=Gate(retries=0, concurrency=1)).run(tmp_path / "run", Scope(limit=2))
     assert summarize(tmp_path / "run").unscored_reasons == {"response: cut": 1, "verdict: cut": 1}
     failures = [event.failure.detail for event in RunFolder(tmp_path / "run").events() if event.failure]
-    assert failures == ["cut at 7 tokens before any text", "cut at 7 tokens in the middle of the answer"]
+    assert failures == [
+        "cut at 7 tokens before any text: thinking took them",
+        "cut at 7 tokens in the middle of the answer",
+    ]
     assert len(server.sent) == 3
 
 

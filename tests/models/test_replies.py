@@ -6,6 +6,7 @@ import pytest
 from drivers.client import CLIENTS, NATIVE, OPENAI, QUIET, answers, ask, assistant, gate
 from fakes.server import Answer
 
+from dspy_proact import Evaluation, ModelSpec, RunFolder, Scope
 from dspy_proact.errors import ContentError, ProviderError, SetupFault
 
 pytestmark = QUIET
@@ -72,8 +73,9 @@ def test_a_status_in_a_body_counts_as_that_of_the_answer(server, name, backend):
 
 CALL = {"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
 WITHOUT_TEXT = {
-    "cut": (body(None, "length", reasoning_content="hm"), "cut", "cut at 7 tokens before any text"),
-    "cut in thoughts": (body("<think>hm", "length"), "cut", "cut at 7 tokens before any text"),
+    "cut": (body(None, "length"), "cut", "cut at 7 tokens before any text"),
+    "cut while it thinks": (body(None, "length", reasoning_content="hm"), "cut", "before any text: thinking took them"),
+    "cut in its thoughts": (body("<think>hm", "length"), "cut", "before any text: thinking took them"),
     "all thought": (body("<think>hm</think>"), "empty", "the model answered nothing"),
     "refused": (body(None, refusal="I cannot help."), "refused", "the model refused: I cannot help."),
     "a tool": (body(None, "tool_calls", tool_calls=[CALL]), "tool_call", "the model called the tool 'search'"),
@@ -95,6 +97,16 @@ def test_without_a_count_the_limit_that_was_sent_is_named(server):
     answers(server, Answer("", finish_reason="length", usage=None))
     error = ask(assistant(server, *NATIVE[:1], gate())).error
     assert "cut at 8,192 tokens" in str(error)
+
+
+def test_thoughts_among_the_parts_of_a_content_are_kept_beside_the_text(server, tmp_path):
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "A canary."}]}
+    server.script = lambda sent: body([thought, {"type": "text", "text": "Bye."}])
+    models = [ModelSpec(name=NATIVE[0], api_base=base) for base in (server.assistant, server.judge)]
+    Evaluation("sample", *models, gate=gate(retries=0)).run(tmp_path / "run", Scope(limit=1))
+    call = next(RunFolder(tmp_path / "run").calls())
+    assert [(part["type"], part["text"]) for part in call.parts] == [("thinking", "A canary."), ("text", "Bye.")]
+    assert not any("canary" in sent.text for sent in server.sent)
 
 
 @pytest.mark.parametrize(("name", "backend"), [NATIVE, OPENAI])
