@@ -394,6 +394,10 @@ class Gate:
                     self.switch.pull(ProviderDown(f"{who}: down. {failed}, the last with {error}"))
         return error
 
+    def has_answered(self, caller: Caller) -> bool:
+        """Whether a model has answered any call: until then a refusal may be of the set-up."""
+        return self._health[caller.whose].answered
+
     def silent(self) -> str | None:
         """The last failure of each model where calls were made and no model answered any; else None."""
         if any(health.responded for health in self._health.values()):

@@ -131,7 +131,10 @@ class LoggedEngine(Described):
                     if outcome["response"] is not content:  # half a surrogate pair is no Unicode: what is kept is given
                         response = None
                 except StageError as error:
-                    outcome["failure"] = Failure(kind=error.kind, reason=error.reason, detail=error.detail)
+                    # A compile answers from its log what was refused for its content, and goes on without it.
+                    final = bool(line.get("key")) or self.gated.gate.has_answered(self.gated.caller)
+                    kind = error.kind if final or error.reason == "filtered" else "provider"
+                    outcome["failure"] = Failure(kind=kind, reason=error.reason, detail=error.detail)
                     if not isinstance(error, ContentError):
                         raise
                 finally:

@@ -137,7 +137,8 @@ def reading_column(name: str, reading: Reading | None, labels: Sequence[str], st
         style = "red" if outcome.label is None else grade_style(outcome.label, labels)
         heading.append(": ").append(outcome.label or outcome.state, style=style)
     if reading.answer is None:
-        return heading, Text(in_a_line(f"no response: {_reason(outcome)}"), style="red"), Text()
+        why = ": ".join(filter(None, ("no response", outcome.reason or outcome.state, outcome.cause)))
+        return heading, Text(in_a_line(why), style="red"), Text()
     spans = quoted(quote for grounds in reading.grounds for quote in grounds.quotes)
     return heading, marked(reading.answer, spans, styled), Text("\n").join(_notes(reading, labels))
 
@@ -147,7 +148,7 @@ def _notes(reading: Reading, labels: Sequence[str]) -> Iterator[Text]:
     if outcome.truncated:
         yield Text("cut at the token limit", style="yellow")
     if outcome.state != "scored" and labels:
-        yield Text(in_a_line(_reason(outcome)), style="red")
+        yield Text(in_a_line(outcome.reason or outcome.state), style="red")
     for verdict, grounds in zip(outcome.verdicts, reading.grounds, strict=True):
         again = f", verdict {verdict.judge_epoch}" if verdict.judge_epoch > 1 else ""
         judge = f"judge {verdict.judge}" if verdict.judge else "the benchmark itself"
@@ -169,11 +170,6 @@ def _notes(reading: Reading, labels: Sequence[str]) -> Iterator[Text]:
     for judge, failure in outcome.unread:
         why = f"{failure.reason}: {failure.detail}" if failure.detail else failure.reason
         yield Text(in_a_line(f"no verdict of {judge}: {why}"), style="red")
-
-
-def _reason(outcome: Outcome) -> str:
-    """Why there is no grade, with the sentence of whoever refused or could not read it."""
-    return ": ".join(filter(None, (outcome.reason or outcome.state, outcome.cause)))
 
 
 def _rejected(grounds: Grounds, response: str) -> Iterator[Text]:

@@ -171,6 +171,15 @@ def test_what_a_provider_refuses_for_good_is_refused_from_the_log(tmp_path, serv
     assert len(server.sent) == 1
 
 
+def test_what_is_refused_before_any_answer_may_be_of_the_set_up_and_is_asked_again(tmp_path, server, engine):
+    server.script = lambda sent: error(400, "no")
+    with log_at(tmp_path / "calls.jsonl") as log, pytest.raises(ContentError):
+        completed(engine(log), "a")
+    server.script = lambda sent: Answer("mended")
+    with log_at(tmp_path / "calls.jsonl") as log:
+        assert completed(engine(log), "a") == "mended"
+
+
 @pytest.mark.parametrize(("status", "halt"), [(500, ProviderDown), (429, ProviderDown), (401, SetupFault)])
 def test_what_may_heal_ends_the_compile_and_is_asked_again(tmp_path, server, engine, status, halt):
     well, server.script = server.script, lambda sent: error(status)

@@ -1,9 +1,10 @@
 """What servers and gateways refuse, in their own bodies over HTTP: whose fault it is, and what mends it."""
 
+import asyncio
 import json
 
 import pytest
-from drivers.client import ASSISTANT, JUDGE, answers, ask, gate
+from drivers.client import ASSISTANT, JUDGE, Chat, answers, ask, awaited, gate
 from fakes.server import Answer
 
 from dspy_proact.errors import ContentError, ProviderError, RefusedAlike, SetupFault
@@ -264,3 +265,26 @@ def test_five_that_are_too_long_end_the_run_with_the_limit_that_fits_all_of_them
     failure = [ask(model).error for _ in lengths][-1]
     assert isinstance(failure, SetupFault)
     assert failure.change == ("judge", "max_tokens", "2800")
+
+
+def test_quick_refusals_wait_for_the_slow_answers_that_began_beside_them(server):
+    """Of eight in flight three are slow: after five equal refusals none begins until these have come."""
+
+    async def script(sent):
+        if sent.messages[-1]["content"] not in ("0", "1", "2"):
+            return openai_error(400, "not understood")
+        while len(server.sent) < 8 or server.in_flight > 3:
+            await asyncio.sleep(0)
+        return Answer("late", turns=300)
+
+    server.script = script
+    through = gate(concurrency=8)
+    model = opened(server, VLLM, through, ASSISTANT)
+
+    async def asking():
+        questions = (Chat().acall(user_message=str(number)) for number in range(20))
+        return await asyncio.gather(*questions, return_exceptions=True)
+
+    outcomes = asyncio.run(awaited(model, asking()))
+    assert sum(isinstance(outcome, ContentError) for outcome in outcomes) == 17
+    assert through.switch.halt is None
