@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from math import inf
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -34,6 +35,10 @@ class Call(Frozen):
     """Seconds since the epoch."""
     latency: float
     """Seconds until the answer or the failure."""
+    characters: int | None = None
+    """Of all texts in the prompt that was answered; None of calls that failed, and of older runs."""
+    images: int = 0
+    """In that prompt."""
     prompt_tokens: Tokens | None = None
     """All tokens of the prompt, cached ones included; None when the provider did not say."""
     completion_tokens: Tokens | None = None
@@ -242,9 +247,10 @@ class Usage:
     """What one role has used, every attempt counted."""
 
     calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cached_tokens: int
+    prompt_tokens: int | None
+    """None, as the other counts, where answers came and none with a count."""
+    completion_tokens: int | None
+    cached_tokens: int | None
     usd: float | None
     """US dollars; None where it cannot be known."""
     reason: str | None
@@ -261,12 +267,76 @@ class Usage:
         usd = None if self.usd is None or other.usd is None else self.usd + other.usd
         return Usage(
             self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.cached_tokens + other.cached_tokens,
+            _sum(self.prompt_tokens, other.prompt_tokens),
+            _sum(self.completion_tokens, other.completion_tokens),
+            _sum(self.cached_tokens, other.cached_tokens),
             usd,
             "; ".join(dict.fromkeys(filter(None, (self.reason, other.reason)))) or None,
         )
+
+    @property
+    def tokens(self) -> str:
+        """The counts in words."""
+        if self.prompt_tokens is None:
+            return "the server counts no tokens"
+        return f"{self.prompt_tokens:,} tokens in ({self.cached_tokens:,} cached), {self.completion_tokens:,} out"
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    """Of counts; None where there is none of either."""
+    return other if one is None else one + (other or 0)
+
+
+class PromptCounts:
+    """Whether the tokens that a server counted can be those of the prompts that it was sent.
+
+    No text of people has 12 characters a token; a server that counts fewer tokens has cut the prompt. One that counts
+    no tokens that it has in its cache counts as few, but those of one of the longest prompts, the first of its kind, in
+    full: where a prompt as long was counted so, nothing is wrong. Images are at least 50 tokens each in any model.
+
+    Attributes:
+        counted: Prompts that there is a count for.
+        cut: Those of them whose count cannot be theirs.
+        longest: Of these the one with the most characters: its characters, and the tokens counted.
+    """
+
+    _MOST_A_TOKEN, _OF_PROSE, _AN_IMAGE = 12, 4, 32
+    _LEAST = 16
+    """Tokens; no context is as short, and a prompt that the cache has all of is fewer."""
+
+    def __init__(self) -> None:
+        self.counted = self.cut = self._seen = self._unseen = 0
+        self.longest = (0, 0)
+        self._shortest_cut, self._longest_in_full = inf, 0
+
+    def add(self, call: Call) -> None:
+        """Count one more."""
+        if call.prompt_tokens is None or call.characters is None:
+            return
+        # A server may count the cached ones beside the others.
+        tokens = call.prompt_tokens + (call.cached_tokens or 0)
+        if tokens < self._LEAST:
+            return
+        self.counted += 1
+        if tokens * self._MOST_A_TOKEN < call.characters:
+            self.cut += 1
+            self.longest = max(self.longest, (call.characters, tokens))
+            self._shortest_cut = min(self._shortest_cut, call.characters)
+            return
+        self._longest_in_full = max(self._longest_in_full, call.characters)
+        if call.images:
+            holds = tokens >= call.characters / self._OF_PROSE + call.images * self._AN_IMAGE
+            self._seen, self._unseen = self._seen + holds, self._unseen + (not holds)
+
+    @property
+    def are_cut(self) -> bool:
+        """Whether some are cut: their count cannot be theirs, and no prompt as long was counted in full."""
+        return self._shortest_cut > self._longest_in_full and self.cut > 0
+
+    @property
+    def lack_images(self) -> bool:
+        """Whether there are prompts with images, and no count of one of them can hold its images."""
+        return self._unseen > 0 and not self._seen
 
 
 class CallTally:
@@ -276,10 +346,12 @@ class CallTally:
         calls: All of them.
         replies: Those that were answered.
         silent: Answers that came without token counts.
+        prompts: What is known of their prompts.
     """
 
     def __init__(self) -> None:
         self.calls = self.replies = self.silent = 0
+        self.prompts = PromptCounts()
         self._counts = dict[int, list[int]]()
         """Calls and tokens of prompt, completion, cache reads and cache writes, by the size of the prompt."""
 
@@ -295,6 +367,7 @@ class CallTally:
         if call.error is None:
             self.replies += 1
             self.silent += call.prompt_tokens is None or call.completion_tokens is None
+            self.prompts.add(call)
 
     def usage(self, price: Price) -> Usage:
         """What they have used; the cost is not known where an answer came without token counts."""
@@ -307,6 +380,8 @@ class CallTally:
             known = [cost for cost in costs if cost is not None]
             usd = sum(known, 0.0) if len(known) == len(costs) else None
             reason = None if usd is not None else "no price is known for prompts of that length"
+        if self.silent and not prompt + completion:
+            return Usage(self.calls, None, None, None, usd, reason)
         return Usage(self.calls, prompt, completion, cached, usd, reason)
 
 

@@ -22,7 +22,7 @@ from dspy_proact.models.clients import chain
 from dspy_proact.models.dspy_internals import StreamEvent
 from dspy_proact.models.faults import Caller, understand
 from dspy_proact.models.gate import Cost, Gate, Limits, most_of
-from dspy_proact.models.image_tokens import images_of
+from dspy_proact.models.image_tokens import characters_of, images_of
 from dspy_proact.models.redaction import redacted
 from dspy_proact.models.replies import StreamedReply, failure_in, finish_of, read
 from dspy_proact.models.slots import Lane
@@ -91,7 +91,7 @@ class GatedEngine:
                             event = await anext(events, None)
                         if event is None:
                             return
-                        for passed in attempt.passed(event, reply):
+                        for passed in attempt.passed(event, reply, request):
                             yield passed
                         if event.type == "end":
                             self._leaves_openings_out = self._leaves_openings_out or reply.unopened
@@ -211,10 +211,10 @@ class _Attempt:
         finish = finish_of(response)
         if finish not in FINISHES:  # a word of the provider's, which may repeat a key
             finish = redacted(finish, self.caller.secrets)[:40]
-        self._ended(finish, response.usage, thoughts)
+        self._ended(finish, response.usage, thoughts, request)
         return response
 
-    def passed(self, event: StreamEvent, reply: StreamedReply) -> list[StreamEvent]:
+    def passed(self, event: StreamEvent, reply: StreamedReply, request: Request) -> list[StreamEvent]:
         """The events of a stream to pass on now that this one has come.
 
         The start is held until there is a further one: once anything is passed on, it is too late to try again.
@@ -224,13 +224,13 @@ class _Attempt:
             return []
         if event.type == "end":
             passing = [*reply.pass_on(), event]
-            self._ended(event.finish_reason, event.usage or Usage(), reply.thoughts)
+            self._ended(event.finish_reason, event.usage or Usage(), reply.thoughts, request)
         elif not (passing := reply.pass_on(event)):
             return []
         held, self._held, self._begun = self._held, (), True
         return [*held, *passing]
 
-    def _ended(self, finish_reason: str | None, usage: Usage, thoughts: bool) -> None:
+    def _ended(self, finish_reason: str | None, usage: Usage, thoughts: bool, request: Request) -> None:
         caller = self.caller
         cached = (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0) if caller.adds_cached_tokens else 0
         reasoning = (usage.reasoning_tokens or 0) if caller.adds_reasoning_tokens else 0
@@ -241,6 +241,8 @@ class _Attempt:
         from_cache, written = _sum(usage.cache_read_tokens, 0), _sum(usage.cache_write_tokens, 0)
         cut = finish_reason == "length"
         self._record(
+            characters=characters_of(request),
+            images=len(images_of(request)),
             prompt_tokens=prompt,
             completion_tokens=completion,
             cached_tokens=from_cache,

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from io import BytesIO
 from math import ceil, floor, sqrt
 
-from dspy.lm15 import ImagePart, Request
+from dspy.lm15 import ImagePart, Request, TextPart
 
 from dspy_proact.errors import CorpusError
 from dspy_proact.images import measured
@@ -66,6 +66,13 @@ def _patches(width: float, height: float) -> int:
 def images_of(request: Request) -> list[ImagePart]:
     """The images of a request, in their order."""
     return [part for message in request.messages for part in message.parts if isinstance(part, ImagePart)]
+
+
+def characters_of(request: Request) -> int:
+    """Characters of all texts in a request."""
+    system = [TextPart(request.system)] if isinstance(request.system, str) else request.system or ()
+    parts = [*system, *(part for message in request.messages for part in message.parts)]
+    return sum(len(part.text) for part in parts if isinstance(part, TextPart))
 
 
 def most_tokens(model: str, images: Iterable[ImagePart]) -> int:

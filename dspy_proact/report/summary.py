@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from dspy_proact.calls import Usage
+from dspy_proact.calls import PromptCounts, Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.evaluation.registry import find_benchmark, reporting_of
@@ -73,6 +73,8 @@ class Summary(MeasuredRun):
     """By role; empty where it is not known."""
     judge_usage: Mapping[str, Usage] = field(default_factory=dict[str, Usage])
     """By judge."""
+    prompts: Mapping[str, PromptCounts] = field(default_factory=dict[str, PromptCounts])
+    """What is known of the prompts of each role, and of each judge; not of stand-ins."""
     reused: "Reused | None" = None
     """What was taken over from other runs; None where that was not asked for."""
     thoughts: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -256,6 +258,7 @@ def summarize(folder: RunFolder | str | Path) -> Summary:
         seconds=events.seconds,
         usage=usage,
         judge_usage=judge_usage,
+        prompts=events.prompts,
         reused=reused if manifest.reused else None,
         thoughts={"responses": thoughtful["response"], "verdicts": thoughtful["verdict"]},
         finishes=events.finishes,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from dspy_proact.report.agreement import GradingAgreement, agree_between, agreement_lines
+from dspy_proact.report.caveats import caveats
 from dspy_proact.report.glossary import explained
 from dspy_proact.report.headline import headline
 from dspy_proact.report.measured import SMALL, ControlCases, is_small
@@ -28,6 +29,7 @@ def summary_document(summary: "Summary", by: Sequence[str] = ()) -> dict[str, An
     nouns, controls, by_stratum = summary.nouns, summary.controls, summary.leading_mean == "macro"
     parts = {
         "headline": headline(summary),
+        **({"caveats": lines} if (lines := caveats(summary)) else {}),
         "run": _run(summary),
         "complete": summary.complete,
         nouns.groups: summary.group_count,
@@ -160,7 +162,7 @@ def print_summary(
         marked = {f"{name}{'*' if is_small(outcomes) else ''}": outcomes for name, outcomes in groups.items()}
         reasons = ((name, summary.scores_of(outcomes).weighted.reason) for name, outcomes in groups.items())
         breakdowns += [_table(summary, key, marked), *reason_lines(reasons)]
-    show(console, headline(summary))
+    show(console, headline(summary), *caveats(summary))
     if manifest and manifest.learned_on:
         rows = counted(manifest.corpus.rows, nouns.row, nouns.rows)
         never = "their scores are not a fair test; its card has out-of-fold scores"
@@ -236,9 +238,8 @@ def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str
     yield from _several(summary)
     for role, usage in summary.usage.items():
         cost = f"USD {usage.usd:.4f}" if usage.usd is not None else f"cost unknown ({usage.reason})"
-        tokens = f"{usage.prompt_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.completion_tokens:,} out"
         further = summary.further_roles.get(role)
-        yield f"{role}{f' {further.model}' if further else ''}: {usage.calls:,} calls, {tokens}, {cost}"
+        yield f"{role}{f' {further.model}' if further else ''}: {usage.calls:,} calls, {usage.tokens}, {cost}"
     yield from summary.reused.lines if summary.reused else ()
 
 

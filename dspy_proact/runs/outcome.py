@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from dspy_proact.calls import FINISHES, Call, CallTally, CallUsage, Failure, Price, Stage, StageKey, Usage
+from dspy_proact.calls import FINISHES, Call, CallTally, CallUsage, Failure, Price, PromptCounts, Stage, StageKey, Usage
 from dspy_proact.errors import RunError
 from dspy_proact.kept import CALLS, first_fault
 from dspy_proact.plain_text import folded
@@ -278,6 +278,14 @@ class LastEvents:
     def roles(self) -> list[str]:
         """Every role that was called, in the order of their names."""
         return sorted({role for role, _, reused in self._tallies if not reused})
+
+    @property
+    def prompts(self) -> dict[str, PromptCounts]:
+        """What is known of the prompts of each role, and of each judge."""
+        tallies = self._tallies.items()
+        return {
+            f"{role} {judge or ''}".strip(): tally.prompts for (role, judge, reused), tally in tallies if not reused
+        }
 
     def usage(self, role: str, price: Price, judge: str | None = None) -> Usage:
         """What a role used; of judges, the one of this name. The cost is not known where calls are lost."""

@@ -237,8 +237,8 @@ def test_json_is_a_list_with_both_sides_and_their_usage(proact, server):
     assert (usage["assistant"]["usd"], usage["judge"]["usd"]) == (pytest.approx(2 * 18e-6), None)
     # Each answer counts 11 tokens in and 7 out: 6 x (11 x 1 + 7 x 2) = 150 dollars.
     out = proact(*against(server, "--model-price", "1000000,2000000"))[1]
-    assert "assistant: 6 calls, 66 tokens in, 42 out, USD 150.0000" in out
-    assert "judge: 6 calls, 66 tokens in, 42 out, cost unknown (" in out
+    assert "assistant: 6 calls, 66 tokens in (0 cached), 42 out, USD 150.0000" in out
+    assert "judge: 6 calls, 66 tokens in (0 cached), 42 out, cost unknown (" in out
 
 
 def test_the_whole_has_the_earlier_turns_and_the_rubric(proact, server):

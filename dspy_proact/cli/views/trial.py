@@ -49,8 +49,7 @@ def _spent(models: Sequence[AnyModel], sides: Iterable[Side]) -> dict[str, Usage
 def _spent_lines(models: Sequence[AnyModel], sides: Iterable[Side]) -> Iterator[str]:
     for role, usage in _spent(models, sides).items():
         cost = f"cost unknown ({usage.reason})" if usage.usd is None else f"USD {usage.usd:.4f}"
-        tokens = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
-        yield f"{role}: {usage.calls:,} calls, {tokens}, {cost}"
+        yield f"{role}: {usage.calls:,} calls, {usage.tokens}, {cost}"
 
 
 # Cases

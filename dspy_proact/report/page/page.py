@@ -13,6 +13,7 @@ from markupsafe import Markup
 from dspy_proact.evaluation.published import published_rows
 from dspy_proact.evaluation.registry import find_benchmark
 from dspy_proact.plain_text import encodable
+from dspy_proact.report.caveats import caveats
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_text import cautions, comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
@@ -121,6 +122,12 @@ class _Page:
         first, *rest = (comparison_headline(comparison, letter(0), letter(run)) for run, comparison in others)
         begin = demonstration(self.comparisons[0].roles)
         return [first, *(headline.removeprefix(begin) for headline in rest)]
+
+    @property
+    def caveats(self) -> list[str]:
+        """What makes the numbers of a run doubtful; of several runs, after the letter of each."""
+        runs = enumerate(self.summaries)
+        return [f"{letter(run)}: {line}" if self.several else line for run, one in runs for line in caveats(one)]
 
     def rows(self, run: int, mean: str = "") -> list[_TableRow]:
         """Of a run: all together, by the mean that comes first or another one, and its strata."""

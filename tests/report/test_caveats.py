@@ -1,0 +1,128 @@
+"""What makes a run's numbers doubtful stands right below its headline: on the terminal, in JSON and on the page."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from builders.riddles import JUDGE, SCORES, answered, call, cases, graded, manifest, written
+from drivers.terminal import printed
+from fakes.server import Answer, healthy, verdict
+
+from dspy_proact import Evaluation, Gate, ModelSpec, RunFolder, Scope, summarize
+from dspy_proact.calls import PromptCounts
+from dspy_proact.report.caveats import caveats
+from dspy_proact.report.page.page import page
+from dspy_proact.report.summary_text import summary_document
+
+
+def run(server, tmp_path, **script):
+    server.script_roles(**script)
+    models = (ModelSpec(name="hosted_vllm/any", api_base=base) for base in (server.assistant, server.judge))
+    Evaluation("sample", *models, gate=Gate(retries=0)).run(tmp_path / "run", Scope(limit=4))
+    return summarize(tmp_path / "run")
+
+
+def counting(tokens, content=None):
+    """An answer as ever, whose prompt is counted so; by characters where `tokens` is a function."""
+
+    def script(sent):
+        characters = sum(len(message["content"]) for message in sent.messages)
+        counted = tokens(characters) if callable(tokens) else tokens
+        usage = {"prompt_tokens": counted, "completion_tokens": 7} if counted is not None else None
+        answer = healthy(sent)
+        return replace(answer, usage=usage, content=content or answer.content)
+
+    return script
+
+
+def test_a_server_that_cuts_prompts_is_named_with_the_option_below_the_headline(server, tmp_path, proactbench):
+    summary = run(server, tmp_path, assistant=counting(lambda size: size // 4), judge=counting(64))
+    (line,) = caveats(summary)
+    assert re.match(r"judge hosted_vllm/any: the server seems to cut prompts\. .* for 4 of 4 \(.*, 64 tokens\)", line)
+    assert "num_ctx" in line
+    headline = printed(summary, width=1000).splitlines()
+    assert headline[1] == line
+    assert [*summary_document(summary)][:2] == ["headline", "caveats"]
+    assert summary_document(summary)["caveats"] == [line]
+    top = page([summary]).partition("</header>")[0]
+    assert top.count("seems to cut prompts") == 1
+    assert top.index("</h1>") < top.index("seems to cut prompts")
+
+
+def test_a_server_that_counts_no_tokens_is_not_said_to_count_none(server, tmp_path, proactbench):
+    summary = run(server, tmp_path, assistant=counting(None), judge=counting(lambda size: size // 4))
+    (line,) = caveats(summary)
+    assert line.startswith("assistant: the server counts no tokens")
+    text = printed(summary, width=1000)
+    assert "assistant: 4 calls, the server counts no tokens, cost unknown" in text
+    assert " 0 tokens" not in text
+    usage = summary_document(summary)["usage"]["assistant"]
+    assert [usage[name] for name in ("prompt_tokens", "cached_tokens", "completion_tokens")] == [None] * 3
+    assert usage["reason"]
+
+
+def test_a_judge_that_quotes_what_is_not_there_is_named(server, tmp_path, proactbench):
+    invented = counting(lambda size: size // 4, verdict("PASS", ["a zebra on the boat"]))
+    summary = run(server, tmp_path, assistant=counting(lambda size: size // 4), judge=invented)
+    (line,) = caveats(summary)
+    assert line.startswith("hosted_vllm/any quotes what is not there: 0 of its 4 verdicts of PASS or PARTIAL")
+
+
+def test_half_of_the_verdicts_are_enough_and_a_fail_that_quotes_nothing_counts_in_none(tmp_path):
+    def summary(name, *verified):
+        best, middle, worst, *_ = SCORES
+        labels = [best, middle, best, middle, best, worst]
+        keys = "abcdef"[: len(verified)]
+        graded_cases = zip(keys, labels, verified, strict=True)
+        events = [answered(key, call()) for key in keys]
+        events += [graded(key, label, verified=is_there) for key, label, is_there in graded_cases]
+        return summarize(written(tmp_path / name, manifest(), cases(*keys), events))
+
+    assert caveats(summary("half", True, False, None, True, False, False)) == []
+    assert caveats(summary("few", False, False, False, None, None, False)) == []
+    (line,) = caveats(summary("fewer", True, False, False, False, None, True))
+    assert line.startswith(f"{JUDGE} quotes what is not there: 1 of its 4 verdicts of {' or '.join([*SCORES][:2])}")
+
+
+COUNTS = {
+    "in full": ([(4_000, 1_000), (40_000, 10_000)], False),
+    "many characters a token": ([(40_000, 3_400)], False),
+    "cut at 2,048": ([(4_000, 1_000), (40_000, 2_048), (30_000, 2_048)], True),
+    "all cut": ([(40_000, 2_048)], True),
+    "what a cache holds is not counted, but of the first": ([(40_000, 10_000), (40_000, 90), (39_000, 100)], False),
+    "all of a prompt is in the cache": ([(40_000, 1)], False),
+    "what is cached is counted apart": ([(40_000, 90, 9_900)], False),
+}
+
+
+@pytest.mark.parametrize(("counts", "are_cut"), COUNTS.values(), ids=COUNTS)
+def test_prompts_are_cut_where_no_prompt_as_long_has_a_count_that_can_be_its(counts, are_cut):
+    for order in (counts, counts[::-1]):
+        prompts = PromptCounts()
+        for characters, tokens, *cached in order:
+            prompts.add(call(characters=characters, prompt_tokens=tokens, cached_tokens=sum(cached)))
+        assert prompts.are_cut is are_cut
+        assert not prompts.lack_images
+
+
+@pytest.mark.parametrize(
+    ("counts", "lacking"),
+    [
+        ([(1_200, 1, 290), (1_200, 3, 300)], True),
+        ([(1_200, 1, 290), (1_200, 1, 550)], False),  # what is in the cache is not counted
+        ([(1_200, 1, 360)], False),
+        ([(1_200, 0, 290)], False),
+    ],
+)
+def test_images_are_dropped_where_no_count_can_hold_them(counts, lacking):
+    prompts = PromptCounts()
+    for characters, images, tokens in counts:
+        prompts.add(call(characters=characters, images=images, prompt_tokens=tokens))
+    assert (prompts.lack_images, prompts.are_cut) == (lacking, False)
+
+
+def test_the_characters_of_a_prompt_are_those_of_its_texts(server, tmp_path, proactbench):
+    run(server, tmp_path, assistant=lambda sent: Answer("Label the boxes."))
+    sizes = [sum(len(message["content"]) for message in sent.messages) for sent in server.sent]
+    logged = [attempt for record in RunFolder(tmp_path / "run").call_usage() for attempt in record.attempts]
+    assert sorted(attempt.characters for attempt in logged) == sorted(sizes)
