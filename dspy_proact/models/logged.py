@@ -16,7 +16,16 @@ import dspy
 from dspy.lm15 import Request, Response
 
 from dspy_proact.calls import Failure, LoggedCall, collect_calls, record_call
-from dspy_proact.errors import ContentError, Halt, Interrupted, ProviderDown, ProviderError, StageError, StorageFault
+from dspy_proact.errors import (
+    ContentError,
+    Halt,
+    Interrupted,
+    ProviderDown,
+    ProviderError,
+    SetupFault,
+    StageError,
+    StorageFault,
+)
 from dspy_proact.kept import CallLog, StageCalls, open_stage
 from dspy_proact.models.dspy_internals import (
     StreamEvent,
@@ -108,7 +117,9 @@ class LoggedEngine(Described):
         except Exception as error:  # of any kind: an optimizer would take it for a wrong answer
             self.gated.gate.switch.check()  # whoever ended the compile meanwhile gave the reason
             failure = error if isinstance(error, ProviderError) else f"{type(error).__name__}: {error}"
-            halt = ProviderDown(f"{self._whose}: {failure}; a compile needs every answer")
+            denied = isinstance(error, ProviderError) and error.reason == "denied"
+            kind = SetupFault if denied else ProviderDown
+            halt = kind(f"{self._whose}: {failure}; a compile needs every answer")
             self.gated.gate.switch.pull(halt)
             raise halt from error
 
