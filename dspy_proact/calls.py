@@ -55,6 +55,8 @@ class Call(Frozen):
     """Whether thoughts were taken out of its text, in which the server had left them."""
     error: str | None = None
     """What failed, in a word; None when it answered."""
+    omitted: str | None = Field(default=None, exclude_if=lambda name: name is None)
+    """The parameter of the request that was not sent, since the provider had refused it; None where all were."""
 
 
 Stage = Literal["response", "verdict"]
@@ -190,6 +192,9 @@ class CallObserver:
 
     def stalled(self, stall: Stall) -> None:
         """No call has ended for a minute, and then for each further one."""
+
+    def repaired(self, who: str, change: str) -> None:
+        """The requests of a model, named as in `FailedCall.who`, take another form from now on: a sentence."""
 
 
 SIZES = (32_000, 100_000, 128_000, 200_000, 256_000, 272_000, 512_000)

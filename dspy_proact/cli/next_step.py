@@ -97,7 +97,8 @@ class Typed:
         flag, name = ("--role-param", f"{role}.{name}") if role else (f"--{kind}-param", name)
         dropped = (flag, *(_OF_ONE_FOLDER if anew else ()))
         texts = {other: words for other, words in self.texts.items() if other not in dropped}
-        kept = [text for text in self.texts.get(flag, ()) if text.partition("=")[0].strip() != name]
+        names = (name, name.replace("max_tokens", "max_completion_tokens"))  # two names of one limit
+        kept = [text for text in self.texts.get(flag, ()) if text.partition("=")[0].strip() not in names]
         return type(self)({**texts, flag: [*kept, f"{name}={value}"]})
 
     def model(self, flag: str, default: str | None = None, as_flag: str | None = None) -> list[str]:

@@ -142,7 +142,7 @@ class Execution:
     def check(self, out: str | Path | None = None, scope: Scope = Scope()) -> None:
         """Raise a `UsageError` where `run` could not begin; nothing is written."""
         self._check(out, scope)
-        for model in self._models:
+        for model in self.models:
             model.require_key()
 
     def run(
@@ -189,9 +189,7 @@ class Execution:
             for event in self._to_copy(folder.events(), {case.key for case in cases}):
                 folder.record(event)
             ledger = self._ledger(folder.events(), scope)
-            answered = [
-                m.caller for m in self._models if isinstance(m, Model) and folder.has_reply(m.role.name, m.name)
-            ]
+            answered = [m.caller for m in self.models if isinstance(m, Model) and folder.has_reply(m.role.name, m.name)]
             self._gate.open(switch, spent, observer, answered=answered, keep_going=scope.keep_going)
             give_up = None if scope.keep_going else self._give_up
             runner = Runner(self, folder, ledger, switch, observer, source=source, give_up=give_up)
@@ -203,10 +201,10 @@ class Execution:
                 folder.leave_nothing_unanswered()
                 raise
             finally:
-                for model in self._models:
+                for model in self.models:
                     await model.aclose()
             unscored, retryable = ledger.unscored(cases, manifest.epochs), ledger.retryable(cases, manifest.epochs)
-            limits = greater_limits(folder, self._models) if unscored else {}
+            limits = greater_limits(folder, self.models) if unscored else {}
             return Completed(path, runner.stages, unscored, retryable if has_hope(folder) else 0, limits)
 
     def _give_up(self, key: StageKey, failures: Sequence[tuple[Failure, Sequence[Call]]]) -> Halt:
@@ -306,7 +304,8 @@ class Execution:
         return await ask.grade(self._declared, case, answer)
 
     @property
-    def _models(self) -> list[AnyModel]:
+    def models(self) -> list[AnyModel]:
+        """All that are called: of the answers, and then of the judges."""
         return [model for participant in self._participants for model in participant.models]
 
     @property

@@ -24,8 +24,10 @@ from dspy_proact.models.faults import Caller, understand
 from dspy_proact.models.gate import Cost, Gate, Limits, most_of
 from dspy_proact.models.image_tokens import characters_of, images_of
 from dspy_proact.models.redaction import redacted
+from dspy_proact.models.repairs import Repairs
 from dspy_proact.models.replies import StreamedReply, failure_in, finish_of, read
 from dspy_proact.models.slots import Lane
+from dspy_proact.models.spec import COMPLETION_LIMIT, LIMIT, SCHEMA
 from dspy_proact.switch import HEARTBEAT
 
 T = TypeVar("T")
@@ -47,11 +49,15 @@ class GatedEngine:
         supports_response_schema: bool = False,
         supported_params: Iterable[str] = (),
         *,
+        trusts_schema: bool = True,
+        repairs: Repairs | None = None,
         first: Callable[[], int | None] = lambda: None,
     ):
         self.gate, self.caller = gate, caller
         self.supports_response_schema = supports_response_schema
+        self.trusts_schema = trusts_schema
         self.supported_params = set(supported_params)
+        self._repairs = repairs or Repairs()
         self._make, self._first = make, first
         self._inner: dict[asyncio.AbstractEventLoop, Any] = {}
         self._last_config = (bare := Config(), bare)
@@ -66,10 +72,11 @@ class GatedEngine:
     async def ask(self, request: Request) -> Response:
         """Answer one request as `complete` does, for a caller that holds a slot of the gate's."""
         request, most, inner = self._prepared(request)
-        attempt = _Attempt(self.gate, self.caller, most, self.gate.lanes.of(self.caller, self._first))
+        lane = self.gate.lanes.of(self.caller, self._first)
+        attempt = _Attempt(self.gate, self.caller, most, lane, self._repairs, request)
         while True:
             async with attempt, asyncio.timeout(self.gate.timeout):
-                return attempt.completed(await inner.complete(request), request)
+                return attempt.completed(await inner.complete(attempt.request), request)
             await attempt.pause()
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
@@ -81,11 +88,12 @@ class GatedEngine:
         mark stand as text in its first stream, and its later ones begin when its thoughts have ended.
         """
         request, most, inner = self._prepared(request)
-        attempt = _Attempt(self.gate, self.caller, most, self.gate.lanes.of(self.caller, self._first))
+        lane = self.gate.lanes.of(self.caller, self._first)
+        attempt = _Attempt(self.gate, self.caller, most, lane, self._repairs, request)
         async with self.gate.slots:
             while True:
                 reply = StreamedReply(request.system, self._leaves_openings_out)
-                async with attempt, aclosing(inner.stream(request)) as events:
+                async with attempt, aclosing(inner.stream(attempt.request)) as events:
                     while True:
                         async with asyncio.timeout(self.gate.timeout):
                             event = await anext(events, None)
@@ -121,7 +129,7 @@ class GatedEngine:
         plain, extended = self._last_config
         if request.config is not plain:  # all requests of a run share one
             extensions = {**(request.config.extensions or {}), **self.caller.extensions}
-            limit = None if "max_tokens" in extensions else request.config.max_tokens
+            limit = None if {LIMIT, COMPLETION_LIMIT} & extensions.keys() else request.config.max_tokens
             extended = replace(request.config, max_tokens=limit, extensions=extensions)
             self._last_config = request.config, extended
         return replace(request, config=extended)
@@ -147,8 +155,14 @@ class _Attempt:
     caller: Caller
     most: Cost
     lane: Lane
+    repairs: Repairs
+    request: Request
+    """As it is sent: in an attempt as far as the provider has asked for another form by then."""
     number: int = 0
     """Of this attempt, counted from 0."""
+    _mended: int = 0
+    """Attempts that only showed in which form the request is to be sent: none of them is a further one."""
+    _omitted: str | None = None
     started: float = 0.0
     _since: float = 0.0
     _wait: float = 0.0
@@ -161,6 +175,10 @@ class _Attempt:
     async def __aenter__(self) -> "_Attempt":
         await self.gate.admit(self.caller, self.most, self.number, self.lane)
         self._held, self._settled, self._turn = (), False, self.lane.pace.turn
+        has_form = self.request.config.response_format
+        self.request = self.repairs.applied(self.request)
+        if has_form and not self.request.config.response_format:
+            self._omitted = SCHEMA
         self.started, self._tick = time.time(), time.perf_counter()
         self._since = self._since or self._tick
         return self
@@ -192,13 +210,19 @@ class _Attempt:
         self._settle(self.most if fault.may_be_billed or self._begun else Cost(calls=1))
         self._record(error=fault.word)
         self.lane.failed(self._turn, fault)
-        self._wait = self.gate.wait(self.number, fault.retry_after)
+        if not self._begun and (change := self.repairs.mend(self.request, fault)) is not None:
+            self._mended, self._wait = self._mended + 1, 0.0
+            if change:
+                self.gate.observer.repaired(self.caller.whose, change)
+            return True
+        number = self.number - self._mended
+        self._wait = self.gate.wait(number, fault.retry_after)
         if fault.retry_after is not None:
             self.lane.pause(self._wait)
-        final = self._begun or not fault.retry or self.number >= self.gate.retries
+        final = self._begun or not fault.retry or number >= self.gate.retries
         if fault.unreached and not self.gate.responded(self.caller):
             final = final or time.perf_counter() + self._wait - self._since > _PATIENCE_TO_CONNECT
-        failure = self.gate.failed(self.caller, fault, self.number, None if final else self._wait)
+        failure = self.gate.failed(self.caller, fault, number, None if final else self._wait)
         if final:
             raise failure from error
         return True
@@ -265,7 +289,8 @@ class _Attempt:
 
     def _record(self, **outcome: Any) -> None:
         latency = time.perf_counter() - self._tick
-        record_call(Call(role=self.caller.role, started=self.started, latency=latency, **outcome))
+        call = Call(role=self.caller.role, started=self.started, latency=latency, omitted=self._omitted, **outcome)
+        record_call(call)
 
 
 def _sum(tokens: int | None, more: int) -> int | None:
@@ -280,6 +305,7 @@ class Described:
         self.supports_response_schema: bool = other.supports_response_schema
         self.supports_function_calling: bool = other.supports_function_calling
         self.supports_reasoning: bool = other.supports_reasoning
+        self.trusts_schema: bool = other.trusts_schema
         self.supported_params: set[str] = other.supported_params
 
 

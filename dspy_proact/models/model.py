@@ -35,8 +35,10 @@ from dspy_proact.models.image_tokens import image_tokens
 from dspy_proact.models.logged import LoggedEngine, LoggedLM
 from dspy_proact.models.prices import EMBEDDED_PRICE, capabilities_of, find_capacity, find_price
 from dspy_proact.models.redaction import spellings
+from dspy_proact.models.repairs import Repairs
 from dspy_proact.models.server import find_server, first_calls
 from dspy_proact.models.spec import (
+    COMPLETION_LIMIT,
     EMBEDDED,
     LIMIT,
     SCHEMA,
@@ -49,6 +51,7 @@ from dspy_proact.models.spec import (
     require_parameters,
     secret_texts,
     takes_completion_limit,
+    with_one_limit,
     without_secrets,
 )
 from dspy_proact.types import RoleIdentity
@@ -75,6 +78,8 @@ class Model:
     price: Price
     route: Route | None = None
     """None for the stand-in, whose calls go nowhere."""
+    form: str | None = None
+    """In which of `FORMS` an answer in JSON is requested; None for neither."""
 
     def require_key(self) -> None:
         """Raise a `UsageError` that names the variable, where a key is needed and missing."""
@@ -133,13 +138,13 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
             raise UsageError(f"`{argument}` {EMBEDDED}: {problem}")
         gated = GatedEngine(lambda: EmbeddedEngine(stand_in), gate, Caller(role.name, argument, EMBEDDED))
         return Model(EMBEDDED, role, _lm(gated, log, {}), {}, (), None, EMBEDDED_PRICE)
-    name, params = spec.name, {key: value for key, value in spec.params.items() if key != SCHEMA}
+    name, params = spec.name, with_one_limit({key: spec.params[key] for key in spec.params if key != SCHEMA})
     require_parameters(f"{argument}.params", spec.params)
     if name.startswith("vllm/"):
         mend = f"For a vLLM server name hosted_{name}, and its address with `{argument}.api_base`"
         raise UsageError(f"`{argument}` {name}: would run vLLM in this process. {mend}")
     route = find_route(name, spec.api_base, gate.backend)
-    without_schema = spec.params.get(SCHEMA, ...) is None
+    own_form = {SCHEMA: spec.params[SCHEMA]} if SCHEMA in spec.params else {}
     # A person's own limit is sent as it is: the endpoint is not asked, so that what was run is rendered without it.
     capacity = find_capacity(route) if LIMIT in params else _capacity(route)
     known = {"capacity": capacity, "temperature": role.temperature}
@@ -160,8 +165,8 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
         model=name,
         endpoint=route.api_base,
         key_variables=route.key_variables,
-        sent=tuple(sent) if without_schema else (*sent, SCHEMA),
-        extensions=_extensions(route, sent),
+        sent=tuple(sent) if own_form.get(SCHEMA, ...) is None else (*sent, SCHEMA),
+        extensions=_extensions(route, sent, COMPLETION_LIMIT in spec.params),
         completion_limit=limit,
         price=price,
         secrets=spellings((*route.secrets, *secret_texts(spec.params))),
@@ -173,14 +178,32 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
     try:
         known = capabilities_of(name, route.native)
         make = route.engines(connections=gate.concurrency, timeout=gate.timeout)
-        supported = known.params - ({SCHEMA} if without_schema else set())
-        gated = GatedEngine(make, gate, caller, known.response_schema, supported, first=partial(first_calls, route))
+        form = own_form.get(SCHEMA) if own_form else _form(route, known)
+        gated = GatedEngine(
+            make,
+            gate,
+            caller,
+            form == "json_schema",
+            (known.params - {SCHEMA}) | ({SCHEMA} if form else set()),
+            trusts_schema=known.response_schema,
+            repairs=Repairs(keeps_format=bool(own_form)),
+            first=partial(first_calls, route),
+        )
         lm = _lm(gated, log, {key: value for key, value in sent.items() if key in _CANONICAL})
     except (dspy.LMConfigurationError, ValueError) as error:
         raise UsageError(f"`{argument}` {name}: {error}") from error
-    written = without_secrets({**sent, SCHEMA: None} if without_schema else sent)
+    written = without_secrets({**sent, **own_form})
     overridden = tuple(sorted(key for key in {*preset, *written} if preset.get(key, ...) != written.get(key, ...)))
-    return Model(name, role, lm, written, overridden, route.api_base, price, route)
+    return Model(name, role, lm, written, overridden, route.api_base, price, route, form)
+
+
+def _form(route: Route, known: Any) -> str | None:
+    """How answers in JSON are requested: by a schema wherever the model, or a server of one's own, may take one."""
+    own = route.speaks_openai and bool(route.api_base or not route.needs_key)
+    sent = route.native or SCHEMA in known.params  # litellm drops what it does not list
+    if known.response_schema or (own and sent):
+        return "json_schema"
+    return "json_object" if SCHEMA in known.params else None
 
 
 def _capacity(route: Route) -> Capacity:
@@ -190,16 +213,18 @@ def _capacity(route: Route) -> Capacity:
     return replace(known, tokens=min(limits, default=None))
 
 
-def _extensions(route: Route, sent: Decoding) -> dict[str, Any]:
+def _extensions(route: Route, sent: Decoding, renamed: bool) -> dict[str, Any]:
     extensions = {key: value for key, value in sent.items() if key not in _CANONICAL}
     if route.dialect == "gemini" and "service_tier" in extensions:
         extensions["serviceTier"] = extensions.pop("service_tier")
     if route.native and isinstance(extensions.get("extra_body"), Mapping):
         extensions |= extensions.pop("extra_body")  # as litellm does
-    plain_limit = route.dialect in ("openai-chat", "litellm") and not takes_completion_limit(route.model)
-    if plain_limit and LIMIT in sent:
+    if LIMIT in sent and route.dialect in ("openai-chat", "litellm"):
         # DSPy would send max_completion_tokens on some routes, which older servers ignore: the limit would vanish.
-        extensions[LIMIT] = sent[LIMIT]
+        if renamed:
+            extensions[COMPLETION_LIMIT] = sent[LIMIT]
+        elif not takes_completion_limit(route.model):
+            extensions[LIMIT] = sent[LIMIT]
     return extensions
 
 

@@ -22,6 +22,8 @@ from dspy_proact.models.pacing import FIRST
 _SECONDS = 2.0
 """For a reply."""
 _PIECE = 2**16
+_PROMPT = 3072
+"""Tokens: the prompts of a judge with a conversation seldom take more."""
 _CONTEXTS = ("max_model_len", "context_length", "max_context_length", "context_window")
 """Names of a model's context in `/v1/models`: vLLM and SGLang, OpenRouter, Mistral, Groq."""
 _MOST = 10**9
@@ -39,19 +41,23 @@ class Server:
 
     @property
     def longest_answer(self) -> int | None:
-        """The most tokens that a preset asks for: half of the context, for every request; the prompt has the rest."""
-        return self.context and max(1, self.context // 2)
+        """The most tokens that a preset asks for in any request: half of the context, so that the prompt has the rest.
+
+        It is less where a prompt would have less than `_PROMPT`, but at least a quarter.
+        """
+        return self.context and max(1, self.context // 4, min(self.context // 2, self.context - _PROMPT))
 
 
 def find_server(route: Route) -> Server:
     """What the endpoint of a model says; nothing of a provider's own endpoint, or one of another protocol."""
     if not route.api_base or not route.speaks_openai:
         return Server()
-    listed, props = _documents(route.api_base, route.key)
+    listed, props, info = _documents(route.api_base, route.key)
     row = _row(listed, route.model.partition("/")[2] or route.model)
     slot = props.get("default_generation_settings")
     contexts = [_count(row, *_CONTEXTS), _count(slot if isinstance(slot, Mapping) else {}, "n_ctx")]
-    return Server(next(filter(None, contexts), _count(props, "n_ctx")), _count(props, "total_slots"))
+    contexts += [_count(props, "n_ctx"), _count(info, "max_total_tokens")]
+    return Server(next(filter(None, contexts), None), _count(props, "total_slots"))
 
 
 def first_calls(route: Route) -> int | None:
@@ -74,14 +80,13 @@ def _count(document: Mapping[str, Any], *names: str) -> int | None:
 
 
 @cache
-def _documents(api_base: str, key: str | None) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """`/v1/models`, and `/props` of llama.cpp, which stands beside `/v1`; empty where there is none."""
+def _documents(api_base: str, key: str | None) -> tuple[Mapping[str, Any], ...]:
+    """`/v1/models`, and beside `/v1` the `/props` of llama.cpp and the `/info` of TGI; empty where there is none."""
+    root = re.sub(r"/v[0-9]+$", "", api_base)
     try:
-        listed = _read(f"{api_base}/models", key)
-        props = _read(f"{re.sub(r'/v[0-9]+$', '', api_base)}/props", key)
+        return tuple(_read(url, key) for url in (f"{api_base}/models", f"{root}/props", f"{root}/info"))
     except (OSError, HTTPException, ValueError):  # it cannot be reached, or takes too long: no second wait
-        return {}, {}
-    return listed, props
+        return {}, {}, {}
 
 
 def _read(url: str, key: str | None) -> Mapping[str, Any]:

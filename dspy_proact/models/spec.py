@@ -23,6 +23,10 @@ from dspy_proact.types import Frozen
 EMBEDDED = "embedded"
 """Names the stand-in, which needs no key and measures nothing."""
 SCHEMA, LIMIT = "response_format", "max_tokens"
+COMPLETION_LIMIT = "max_completion_tokens"
+"""Another name of the limit, which some providers insist on."""
+FORMS = ("json_schema", "json_object")
+"""Forms of answers in JSON that a provider may be asked for."""
 StandIn = Callable[[str, Sequence[tuple[str, str]]], str]
 """The embedded model's answer to a system text and messages, each a role and a text."""
 Writes = Literal["response", "verdict"]
@@ -55,8 +59,8 @@ class ModelSpec(Frozen):
     api_base: str | None = None
     """Another endpoint than the provider's own."""
     params: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """Decoding parameters that override the preset. None omits one; `response_format` None omits the JSON schema of
-    verdicts."""
+    """Decoding parameters that override the preset. None omits one; `response_format` is `json_schema`, `json_object`
+    or None where an answer is JSON."""
     price: Price | None = None
 
     @classmethod
@@ -131,6 +135,13 @@ def decoding(
     return {name: value for name, value in merged.items() if value is not None}
 
 
+def with_one_limit(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with the limit of an answer under one name, `max_tokens`."""
+    others = {name: value for name, value in parameters.items() if name not in (LIMIT, COMPLETION_LIMIT)}
+    limits = [parameters[name] for name in (LIMIT, COMPLETION_LIMIT) if name in parameters]
+    return others | ({LIMIT: next(filter(None, limits), None)} if limits else {})
+
+
 def takes_completion_limit(model: str) -> bool:
     """Whether the limit goes out as `max_completion_tokens`: OpenAI's reasoning models refuse `max_tokens`."""
     return re.match(r"(gpt-5|o[134])", model.rsplit("/", 1)[-1], re.IGNORECASE) is not None
@@ -144,7 +155,7 @@ _SEVERAL = re.compile(r"(?i)n|best_of|candidate_?count|num_(completions|generati
 """Names of the number of answers, which is one."""
 _SENT = re.compile(
     r"cache_prompt|chat_template_kwargs|do_sample|enable_thinking|extra_body|frequency_penalty|ignore_eos|keep_alive|"
-    r"length_penalty|logit_bias|max_tokens|min_p|min_tokens|mirostat|mirostat_eta|mirostat_tau|no_repeat_ngram_size|"
+    r"length_penalty|logit_bias|max_completion_tokens|max_tokens|min_p|min_tokens|mirostat|mirostat_eta|mirostat_tau|no_repeat_ngram_size|"
     r"num_ctx|presence_penalty|prompt_cache_key|prompt_cache_retention|provider|reasoning|reasoning_effort|"
     r"repeat_last_n|repeat_penalty|repetition_penalty|response_format|safe_prompt|safety_identifier|safety_settings|"
     r"seed|service_tier|stop|stop_token_ids|store|temperature|tfs_z|thinking|top_a|top_k|top_p|transforms|typical_p|"
@@ -170,8 +181,11 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+_LENGTH: tuple[str, Callable[[Any], bool]] = ("a whole number above 0", lambda value: _is_integer(value) and value > 0)
 _TAKES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    LIMIT: ("a whole number above 0", lambda value: _is_integer(value) and value > 0),
+    LIMIT: _LENGTH,
+    COMPLETION_LIMIT: _LENGTH,
+    SCHEMA: (f"{' or '.join(FORMS)} or none", lambda value: value in FORMS),
     "temperature": ("a number of at least 0", lambda value: _is_number(value) and value >= 0),
     "top_p": ("a number above 0 and at most 1", lambda value: _is_number(value) and 0 < value <= 1),
     "top_k": ("a whole number", _is_integer),
@@ -191,8 +205,8 @@ _MARK = re.compile(r"\[hidden [0-9a-f]{8}\]")
 
 def require_parameters(argument: str, parameters: Mapping[str, Any]) -> None:
     """Raise a `UsageError` that says what is allowed, where a parameter cannot be sent."""
-    if parameters.get(SCHEMA) is not None:
-        raise UsageError(f"`{argument}` {SCHEMA}: only {SCHEMA}=none is allowed; it omits the JSON schema of answers")
+    if None not in (parameters.get(LIMIT), parameters.get(COMPLETION_LIMIT)):
+        raise UsageError(f"`{argument}` {LIMIT} and {COMPLETION_LIMIT}: two names of one limit; give one of them")
     for name, value in parameters.items():
         if problem := _problem(argument, name, value):
             raise UsageError(f"`{argument}` {name}: {problem}")
@@ -204,7 +218,7 @@ def _problem(argument: str, name: str, value: Any) -> str | None:
         where = "" if inner is name else f"{inner!r} in it: "
         if _SEVERAL.fullmatch(inner):
             return f"{where}one answer is requested at a time"
-        if _OTHER_LIMITS.fullmatch(inner) or (where and inner.lower() == LIMIT):
+        if (_OTHER_LIMITS.fullmatch(inner) and name != COMPLETION_LIMIT) or (where and inner.lower() == LIMIT):
             return f"{where}set the length limit of an answer with `{argument}` {LIMIT}=N"
     if not _SENT.fullmatch(name):
         near = get_close_matches(name, _SENT.pattern.split("|"), n=1)

@@ -44,7 +44,8 @@ class Direct:
         signature = cast("Any", predictor.signature)
         form = self._form(predictor, adapter, inputs)
         if isinstance(adapter, FencedJSON):
-            adapter.has_schema = (form.config.response_format or {}).get("type") == "json_schema"
+            is_schema = (form.config.response_format or {}).get("type") == "json_schema"
+            adapter.has_schema = is_schema and self._engine.trusts_schema
         request = _request(form, adapter.format(signature, predictor.demos, inputs))
         with ours() as calls:
             text = _text(await self._engine.complete(request))

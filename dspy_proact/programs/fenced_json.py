@@ -52,7 +52,7 @@ class FencedJSON(dspy.JSONAdapter):
         note: A last line of the request, such as what was wrong with the answer before.
 
     Attributes:
-        has_schema: Whether a schema of the answer is sent beside the messages.
+        has_schema: Whether a schema of the answer is sent beside the messages, to a model that is known to take one.
     """
 
     schema: type[BaseModel] | None = None
@@ -103,8 +103,9 @@ class FencedJSON(dspy.JSONAdapter):
 
     def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
         super()._prepare_response_format(lm, lm_kwargs, signature)
-        self.has_schema = isinstance(lm_kwargs.get("response_format"), type)
-        if self.has_schema and self.schema:
+        is_schema = isinstance(lm_kwargs.get("response_format"), type)
+        self.has_schema = is_schema and getattr(lm.engine, "trusts_schema", True)
+        if is_schema and self.schema:
             lm_kwargs["response_format"] = self.schema
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:

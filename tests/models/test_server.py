@@ -20,6 +20,7 @@ def of(running, name="hosted_vllm/mine", backend="auto"):
 SAYS = {
     "vLLM, with several models": ({"/v1/models": VLLM}, Server(4096, None)),
     "llama.cpp": ({"/v1/models": LLAMA_CPP, "/props": PROPS}, Server(2048, 1)),
+    "TGI": ({"/v1/models": {"data": [{"id": "mine"}]}, "/info": {"max_total_tokens": 3000}}, Server(3000, None)),
     "a gateway": ({"/v1/models": {"data": [{"id": "mine", "context_length": 8192}]}}, Server(8192, None)),
     "one model of another name": ({"/v1/models": {"data": [{"id": "x", "max_model_len": 100}]}}, Server(100, None)),
     "several of other names": ({"/v1/models": {"data": [{"id": "x", "max_model_len": 100}, {"id": "y"}]}}, Server()),
@@ -50,6 +51,7 @@ def test_it_is_asked_once_with_the_key_of_the_calls(server, monkeypatch, backend
     assert server.visits == [
         ("/judge/v1/models", "Bearer a key of this test"),
         ("/judge/props", "Bearer a key of this test"),
+        ("/judge/info", "Bearer a key of this test"),
     ]
 
 
@@ -92,9 +94,12 @@ def sent(running, name="hosted_vllm/mine", **params):
 
 @pytest.mark.parametrize(
     ("context", "limit", "greater"),
-    [(2048, 1024, None), (4096, 2048, None), (131_072, 32_768, 65_536), (80_000, 32_768, 40_000), (1, 1, None)],
+    [
+        *((2048, 512, None), (4096, 1024, None), (5000, 1928, None), (8192, 4096, None)),
+        *((131_072, 32_768, 65_536), (80_000, 32_768, 40_000), (1, 1, None)),
+    ],
 )
-def test_a_preset_asks_for_at_most_half_of_the_context_and_so_does_what_is_proposed(server, context, limit, greater):
+def test_a_preset_asks_for_half_of_the_context_or_less_and_so_does_what_is_proposed(server, context, limit, greater):
     server.documents = {"/v1/models": {"data": [{"id": "mine", "max_model_len": context}]}}
     model = sent(server)
     assert (model.decoding["max_tokens"], model.caller.completion_limit, model.overridden) == (limit, limit, ())

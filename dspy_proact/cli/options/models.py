@@ -72,8 +72,8 @@ def model_options(flag: str, text: str, heading: Heading = Heading.MODELS) -> Bu
         option.text(
             f"{flag}-param",
             "NAME=VALUE",
-            "Request parameter in place of the preset's; repeatable. NAME=none omits it. response_format=none omits "
-            "the JSON schema.",
+            "Request parameter in place of the preset's; repeatable. NAME=none omits it. "
+            "response_format=json_object asks for JSON without a schema.",
             several=True,
             read=option.parameter,
         ),

@@ -151,7 +151,7 @@ def _print_forecast(compiling: Compile, as_json: bool) -> None:
         print_json(document)
     else:
         models = {f"{role.replace('_', ' ')} {model.name}": model for role, model in compiling.models.items()}
-        sent = [sent_line(name, model.decoding) for name, model in models.items() if not model.embedded]
+        sent = [sent_line(name, model) for name, model in models.items() if not model.embedded]
         lines = [*_forecast_text(forecast, compiling.gate.limits), *sent, "Dry run: no calls were made."]
         click.echo("\n".join(lines))
 

@@ -7,7 +7,7 @@ import sys
 import textwrap
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -27,10 +27,10 @@ from dspy_proact.errors import Halt
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.execution import Completed, Execution
 from dspy_proact.evaluation.forecast import SECONDS, RoleCalls, RunForecast
-from dspy_proact.models import EMBEDDED, Limits
+from dspy_proact.models import Limits, Model
 from dspy_proact.plain_text import printable
 from dspy_proact.programs import Card
-from dspy_proact.runs import CorpusRecord, Identity, Manifest, Observer, RunFolder, Scope, StageEvent
+from dspy_proact.runs import CorpusRecord, Manifest, Observer, RunFolder, Scope, StageEvent
 
 _SECONDS = 30.0
 """After which a model's failures are reported anew from the first attempt on."""
@@ -78,6 +78,10 @@ class ProgressOnStderr:
     def stalled(self, stall: Stall) -> None:
         """Say what is waited for."""
         self._say(with_options(str(stall), self._flags))
+
+    def repaired(self, who: str, change: str) -> None:
+        """Say what is sent otherwise."""
+        self._say(f"{with_options(who, self._flags)}: {change}")
 
     def interrupted(self) -> None:
         """Say what happens now."""
@@ -199,32 +203,33 @@ def say_of_corpus(named: str, record: CorpusRecord) -> None:
 
 def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_json: bool) -> None:
     """Print what each run would take, by the name of its model; JSON of several is a list."""
-    forecasts = [(execution.manifest.identity, execution.forecast(path, scope)) for execution, path in runs]
+    forecasts = [(execution, execution.forecast(path, scope)) for execution, path in runs]
     if as_json:
         documents = [
             {
-                "model": identity.assistant.model,
+                "model": execution.manifest.identity.assistant.model,
                 "assistant": dataclasses.asdict(forecast.assistant),
                 "judge": dataclasses.asdict(forecast.judge),
                 "roles": {name: dataclasses.asdict(role) for name, role in forecast.roles.items()},
                 "seconds": forecast.seconds,
                 "assumption": forecast.assumption,
                 "calls": forecast.calls,
-                "sent": _sent(identity, forecast),
+                "sent": {name: model.decoding for name, model in _callable(execution, forecast).items()},
+                "response_format": {name: model.form for name, model in _callable(execution, forecast).items()},
             }
-            for identity, forecast in forecasts
+            for execution, forecast in forecasts
         ]
         print_json(documents if len(documents) > 1 else documents[0])
         return
-    for identity, forecast in forecasts:
+    for execution, forecast in forecasts:
         if len(forecasts) > 1:
-            click.echo(f"{printable(identity.assistant.model)}:")
+            click.echo(f"{printable(execution.manifest.identity.assistant.model)}:")
         low, high = (duration(seconds) for seconds in forecast.seconds)
         click.echo(f"{forecast.calls:,} calls, without repairs and retries.")
         for name, role in forecast.by_role.items():
             click.echo(f"{name}: {_role(role)}")
-        for name, sent in _sent(identity, forecast).items():
-            click.echo(sent_line(name, sent))
+        for name, model in _callable(execution, forecast).items():
+            click.echo(sent_line(name, model))
         if forecast.assumption:
             click.echo(forecast.assumption)
         assumed = f"if a call takes {SECONDS[0]:g} to {SECONDS[1]:g} seconds and none has to wait"
@@ -237,22 +242,18 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
     click.echo("Dry run: no calls were made.")
 
 
-def _sent(identity: Identity, forecast: RunForecast) -> dict[str, dict[str, Any]]:
-    """The parameters of each model that is asked, by its role and name; the stand-in takes none."""
-    further = ((name, [role]) for name, role in identity.roles.items())
-    by_role = {"assistant": [identity.assistant], **dict(further), "judge": [*identity.judges]}
-    return {
-        f"{role} {model.model}": model.decoding
-        for role, models in by_role.items()
-        for model in models
-        if forecast.by_role[role].calls and model.model != EMBEDDED
-    }
+def _callable(execution: Execution, forecast: RunForecast) -> dict[str, Model]:
+    """The models that are called, by role and name; the stand-in takes no parameters."""
+    models = (model for model in execution.models if isinstance(model, Model) and not model.embedded)
+    return {f"{model.role.name} {model.name}": model for model in models if forecast.by_role[model.role.name].calls}
 
 
-def sent_line(name: str, decoding: Mapping[str, Any]) -> str:
+def sent_line(name: str, model: Model) -> str:
     """Which parameters a model is sent, in a sentence; `name` begins with its role."""
-    texts = ", ".join(f"{parameter}={json.dumps(value)}" for parameter, value in decoding.items())
-    return printable(f"{name} is sent {texts or 'no parameters'}.")
+    decoding = [(key, json.dumps(value)) for key, value in model.decoding.items() if key != "response_format"]
+    texts = ", ".join(f"{key}={value}" for key, value in decoding)
+    form = f"for answers in JSON response_format={model.form or 'none'}"
+    return printable(f"{name} is sent {texts or 'no parameters'}, and {form}.")
 
 
 def _role(role: RoleCalls) -> str:

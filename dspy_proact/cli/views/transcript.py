@@ -112,6 +112,8 @@ def _print_reply(sheet: Sheet, call: LoggedCall) -> None:
     attempts = call.attempts or call.reused
     for attempt in attempts[:-1]:
         sheet.line(in_a_line(f"attempt failed: {attempt.error}"), "yellow")
+    for omitted in {attempt.omitted: None for attempt in attempts if attempt.omitted}:
+        sheet.line(in_a_line(f"sent without {omitted}, which the provider had refused"), "yellow")
     reason = attempts[-1].finish_reason if call.response and attempts else None
     ended = "cut at the token limit" if reason == "length" else reason or "none"
     thoughts = ["thoughts taken out of its text"] if any(attempt.thoughts for attempt in attempts) else []

@@ -238,16 +238,20 @@ def test_the_fingerprint_changes_with_instruction_demos_and_the_second_question(
 
 
 SCHEMAS = [
-    ("openai/gpt-4o", {}, True),
-    ("openai/gpt-4o", {"response_format": None}, False),
-    ("hosted_vllm/any", {}, False),
-    ("openai/any", {}, False),
+    # name, parameters, the form that is sent, whether the last line says the shape
+    ("openai/gpt-4o", {}, "json_schema", False),
+    ("openai/gpt-4o", {"response_format": None}, None, True),
+    ("openai/gpt-4o", {"response_format": "json_object"}, "json_object", True),
+    ("hosted_vllm/any", {}, "json_schema", True),
+    ("openai/any", {}, "json_schema", True),
 ]
 
 
 @pytest.mark.parametrize("backend", ["auto", "litellm"])
-@pytest.mark.parametrize(("name", "params", "takes"), SCHEMAS)
-def test_the_shape_of_the_answer_is_said_once_by_a_schema_or_by_the_last_line(server, name, params, takes, backend):
+@pytest.mark.parametrize(("name", "params", "form", "in_words"), SCHEMAS)
+def test_the_shape_of_the_answer_is_said_by_a_schema_and_where_that_may_be_refused_by_the_last_line(
+    server, name, params, form, in_words, backend
+):
     """By way of DSPy and straight to the gate, at the first call and at those that follow."""
     model = open_model(
         ModelSpec(name=name, api_base=server.judge, params=params), JUDGE, Gate(retries=0, backend=backend)
@@ -263,13 +267,12 @@ def test_the_shape_of_the_answer_is_said_once_by_a_schema_or_by_the_last_line(se
     asyncio.run(awaited(model, graded()))
     assert len(server.sent) == 3
     for sent in server.sent:
-        form = (sent.body.get("response_format") or {}).get("type")
-        assert (form == "json_schema") is takes
-        if takes:
+        assert (sent.body.get("response_format") or {}).get("type") == form
+        if form == "json_schema":
             schema = sent.body["response_format"]["json_schema"]["schema"]
             assert list(schema["properties"]) == ["reasoning", "evidence", "grade"]
             assert schema["properties"]["grade"]["enum"] == ["PASS", "PARTIAL", "FAIL"]
-        assert ("Answer with one JSON object: " in sent.messages[-1]["content"]) is not takes
+        assert ("Answer with one JSON object: " in sent.messages[-1]["content"]) is in_words
 
 
 @pytest.mark.parametrize(("shown", "digest"), [(Judge, "dfc2a00e96bc275d"), (Assistant, "9f6102c06b775f88")])
