@@ -4,8 +4,8 @@
 
 `small_model.jsonl` has 202 answers of SmolLM2-135M-Instruct (see NOTICE) to requests of every benchmark, with and
 without a schema: loops, cut answers, broken JSON, echoes of the schema. `states` is what an answer states as it was
-asked to, read by hand; null where it states nothing so, or where it is cut. An instruction is read by DSPy's adapter,
-which mends what is broken: a compile measures whatever it proposes.
+asked to, read by hand; null where it states nothing so, or where it is cut. None has thoughts. An instruction is read
+by DSPy's adapter, which mends what is broken: a compile measures whatever it proposes.
 """
 
 import json
@@ -25,6 +25,7 @@ from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSetti
 from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
 from dspy_proact.benchmarks.probe.agents import AGENTS
 from dspy_proact.compile.proposer import TamedJSONAdapter
+from dspy_proact.models.thoughts import without_thoughts
 
 ANSWERS = Path(__file__).with_suffix(".jsonl")
 Reader = Callable[[str], Any]
@@ -80,8 +81,9 @@ def main() -> int:
         print(f"| {kind} | {answers[kind]} | {stated[kind]} | {read[kind]} | {misread[kind]} |")
     wrong = misread.total() - misread["instruction"]
     print(f"\nread: {read.total()} of {len(rows)}; misread, but for instructions: {wrong}")
-    print(f"grades read in answers that were asked for something else: {elsewhere['grade']}")
-    return 1 if wrong or elsewhere["grade"] else 0
+    thoughts = sum(bool(without_thoughts(row["content"])[0]) for row in rows)
+    print(f"grades read in answers that were asked for something else: {elsewhere['grade']}; thoughts: {thoughts}")
+    return 1 if wrong or elsewhere["grade"] or thoughts else 0
 
 
 if __name__ == "__main__":
