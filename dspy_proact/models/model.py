@@ -185,7 +185,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
             caller,
             form == "json_schema",
             (known.params - {SCHEMA}) | ({SCHEMA} if form else set()),
-            trusts_schema=known.response_schema,
+            trusts_schema=known.response_schema and route.needs_key,
             repairs=Repairs(keeps_format=bool(own_form)),
             first=partial(first_calls, route),
         )

@@ -1,5 +1,6 @@
 """Servers that people run themselves: the commands of docs/local.md, and what is said where one lacks something."""
 
+import os
 import re
 import shlex
 from dataclasses import replace
@@ -10,7 +11,7 @@ from fakes.local import LOCAL_SERVERS
 
 from dspy_proact import RunFolder, summarize
 
-pytestmark = [pytest.mark.usefixtures("proactbench"), pytest.mark.filterwarnings("ignore:Items:UserWarning")]
+pytestmark = pytest.mark.usefixtures("proactbench")
 PAGE = (ROOT / "docs" / "local.md").read_text(encoding="utf-8")
 COMMANDS = {
     name: shlex.split(re.search(r"^dspy-proact ((?:.*\\\n)*.*)$", text, re.MULTILINE)[1].replace("\\\n", " "))
@@ -93,6 +94,20 @@ def test_a_server_that_refuses_a_schema_is_asked_without_and_this_is_said(proact
         "sent without response_format, which the provider had refused"
         in proact("show", "run", "--case", key, "--transcript")[1]
     )
+
+
+@pytest.mark.timeout(1800)
+def test_a_server_of_ones_own_answers_every_call(proact):
+    """Of the address in DSPY_PROACT_SERVER; a verdict that cannot be read is the model's affair."""
+    if not (base := os.environ.get("DSPY_PROACT_SERVER")):
+        pytest.skip("needs a server: set DSPY_PROACT_SERVER to its address, such as http://localhost:8080/v1")
+    name = f"hosted_vllm/{os.environ.get('DSPY_PROACT_SERVER_MODEL', 'any')}"
+    at = ["--model", name, "--model-api-base", base, "--judge", name, "--judge-api-base", base]
+    status, _, err = proact("eval", "--corpus", "sample", "--limit", 2, "--keep-going", *at, "--out", "run")
+    assert status in (0, 3), err
+    events = [*RunFolder("run").events()]
+    assert {event.key.case for event in events} == {case.key for case in RunFolder("run").cases()}
+    assert not [event.failure for event in events if event.failure and event.failure.kind == "provider"]
 
 
 def test_thoughts_in_the_text_of_an_answer_reach_no_judge(proact, server):
