@@ -26,6 +26,11 @@ FINISHES = frozenset({"stop", "length", "content_filter", "tool_call", "error", 
 """Why a call may have ended, None being a failure; any other is the provider's own word, and not known."""
 
 
+def _later(default: Any) -> Any:
+    """A field that older logs lack: it is not written without a value, so that the marks of their lines hold."""
+    return Field(default=default, exclude_if=lambda value: not value)
+
+
 class Call(Frozen):
     """One attempt to call a model."""
 
@@ -35,9 +40,9 @@ class Call(Frozen):
     """Seconds since the epoch."""
     latency: float
     """Seconds until the answer or the failure."""
-    characters: int | None = None
+    characters: int | None = _later(None)
     """Of all texts in the prompt that was answered; None of calls that failed, and of older runs."""
-    images: int = 0
+    images: int = _later(0)
     """In that prompt."""
     prompt_tokens: Tokens | None = None
     """All tokens of the prompt, cached ones included; None when the provider did not say."""
@@ -49,13 +54,13 @@ class Call(Frozen):
     """Those of them that it wrote to its cache, likewise."""
     finish_reason: str | None = None
     """`stop`, `length`, `content_filter` or `tool_call`, or the provider's own word; None when the call failed."""
-    cut_at: Tokens | None = None
+    cut_at: Tokens | None = _later(None)
     """Tokens at which the reply was cut; None where it was not, or where that is not known."""
-    thoughts: bool = False
+    thoughts: bool = _later(False)
     """Whether thoughts were taken out of its text, in which the server had left them."""
     error: str | None = None
     """What failed, in a word; None when it answered."""
-    omitted: str | None = Field(default=None, exclude_if=lambda name: name is None)
+    omitted: str | None = _later(None)
     """The parameter of the request that was not sent, since the provider had refused it; None where all were."""
 
 

@@ -10,7 +10,7 @@ from drivers.client import ASSISTANT, QUIET, ROUTES, USAGE, WAYS, Chat, answers,
 from fakes.server import Answer, error
 from support.provider import Scripted, SimulatedProvider
 
-from dspy_proact.calls import Price, collect_calls
+from dspy_proact.calls import Call, Price, collect_calls
 from dspy_proact.errors import ProviderError, SetupFault
 from dspy_proact.models import Cost, Limits, ModelSpec, clients, open_model
 
@@ -263,3 +263,11 @@ def test_no_task_of_litellms_is_dropped_while_it_waits_when_the_loop_changes(ser
         assert ask(assistant(server, "hosted_vllm/any", gate("litellm")), way).error is None
         gc.collect()
     assert "destroyed" not in caplog.text
+
+
+def test_a_line_of_a_log_has_no_field_that_older_logs_lack_unless_it_says_something():
+    """The mark of a line is made of its fields: with a further one, no older run could be read."""
+    fields = ["role", "started", "latency", "prompt_tokens", "completion_tokens", "cached_tokens", "written_tokens"]
+    call = Call(role="judge", started=1.0, latency=2.0)
+    assert list(json.loads(call.model_dump_json())) == [*fields, "finish_reason", "error"]
+    assert json.loads(call.model_copy(update={"thoughts": True}).model_dump_json())["thoughts"] is True
