@@ -1,10 +1,12 @@
 """Several models, several judges, and everything several times: one list of reports, one limit, and what is shown."""
 
+import asyncio
 import io
 import json
 import os
 import re
 import signal
+import threading
 from collections import Counter
 from dataclasses import replace
 from itertools import chain
@@ -236,6 +238,24 @@ def test_answers_are_counted_where_they_are_more_than_triggers_and_their_grades_
         "3 of 3 answers; verdicts: PARTIAL 2, FAIL 2; control turns: HELD_BACK 1;",
         "  failed 1",
     ]
+
+
+def test_silence_is_noted_with_what_waits_where_and_what_to_try(server, proact, monkeypatch):
+    noted, say = threading.Event(), RunProgress.stalled
+    monkeypatch.setattr("dspy_proact.models.gate._QUIET", 0.01)
+    monkeypatch.setattr(RunProgress, "stalled", lambda self, stall: (say(self, stall), noted.set()))
+
+    async def script(sent):
+        await asyncio.to_thread(noted.wait)
+        return healthy(sent)
+
+    server.script = script
+    models = ["--model", "openai/any", "--model-api-base", server.assistant, "--judge", "embedded"]
+    status, _, err = proact("eval", *models, "--corpus", "sample", "--limit", 2, "--concurrency", 2, "--out", "run")
+    assert status == 0
+    assert "No call has ended for " in err
+    assert re.search(rf"\d in flight.* at {server.assistant}\. A call may take --timeout 600 seconds\.", err)
+    assert "try --concurrency 1 for a server that answers one call at a time, or another --timeout." in err
 
 
 @pytest.mark.parametrize("width", [60, 80])

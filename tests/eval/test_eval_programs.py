@@ -110,6 +110,7 @@ MEASURED = {
     rf".*\n147 triggers, {N} MB: {N} s, {N} s of the processor, {N} MB",
     "compile_speed": r"\| assistant search \| \d{3}.*\| yes \|",
     "call_cost": rf"^98 calls a round, 2 rounds: {N} ms a call in a run, {N} in httpx; median ratio {N}\n$",
+    "pacing": rf"49 of 49 scored, 98 calls, 0 timed out, {N} of the.*\| with 128 \| {N} \| {N} \| {N}% \| {N}% \|\n$",
     "throughput": rf"\| 8 \| 20 \| 0.02 \| {N} \|",
 }
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from dataclasses import replace
 
 import pytest
 from drivers.client import QUIET, answers, ask, assistant, gate
@@ -13,7 +14,7 @@ from dspy_proact.errors import Interrupted
 from dspy_proact.models import Gate
 from dspy_proact.models.endpoint import find_route
 from dspy_proact.models.pacing import Pace
-from dspy_proact.models.server import first_calls
+from dspy_proact.models.server import Server, first_calls
 from dspy_proact.models.slots import Slots
 from dspy_proact.runs import RunFolder
 from dspy_proact.switch import Switch
@@ -123,9 +124,9 @@ def test_a_burst_of_time_outs_halves_the_number_once():
     ],
 )
 def test_a_server_of_ones_own_begins_with_few_calls(monkeypatch, address, first):
-    monkeypatch.setattr("dspy_proact.models.server._documents", lambda *_: ({}, {}))
+    monkeypatch.setattr("dspy_proact.models.server.find_server", lambda _: Server())
     assert first_calls(find_route("hosted_vllm/any", address)) == first
-    monkeypatch.setattr("dspy_proact.models.server._documents", lambda *_: ({}, {"total_slots": 3}))
+    monkeypatch.setattr("dspy_proact.models.server.find_server", lambda _: Server(slots=3))
     assert first_calls(find_route("hosted_vllm/any", address)) == 3
 
 
@@ -240,3 +241,11 @@ def test_that_no_call_ends_is_noted_with_what_waits_where(server):
     line = str(watching.stalls[0])
     assert line.startswith("No call has ended for ")
     assert f"1 in flight at {server.assistant}. A call may take `timeout=77` seconds." in line
+    stall = replace(
+        watching.stalls[0], calls={"http://vllm/v1": (4, 25), "openai/any": (1, 0)}, open=32, concurrency=32
+    )
+    counts = (
+        "4 in flight and 25 waiting at http://vllm/v1, 1 in flight at openai/any, 2 waiting before a further attempt"
+    )
+    assert f"seconds: {counts}. A call may" in str(stall)
+    assert "try `concurrency=1` for a server that answers one call at a time, or another `timeout`." in str(stall)
