@@ -61,6 +61,9 @@ def _cause(
             return f"{cut} of them were cut {at}: raise it with `{argument}.params` max_tokens={greater}", change
         return f"{cut} of them were cut {at}, which is the most that is known of the model: name another model", None
     unreadable = any(failure.reason == "unreadable" for failure, _ in failures)
+    if unreadable and model.form is None:
+        mend = f"`{argument}.params` response_format=json_schema sends one"
+        return f"No JSON schema is sent with the requests: {mend}", (argument, "response_format", "json_schema")
     if unreadable:
         return f"The answers are no JSON of the form that is asked for; the last one: {last}", None
     return f"The last one: {last}", None

@@ -77,8 +77,8 @@ _UNPAID = re.compile(
     r"payment required|billing[ _](hard[ _]limit|not[ _]active)"
 )
 _REFUSED_BY_POLICY = re.compile(
-    r"(?i)content[_ ](filter|policy)|responsibleai|safety|moderation|\bflagged\b|promptfeedback|prohibited_content|"
-    r"recitation|blocklist|\bspii\b"
+    r"(?i)content[_ ](filter|policy)|responsibleai|safety(?!_)|moderation|\bflagged\b|promptfeedback|"
+    r"prohibited_content|recitation|blocklist|\bspii\b"
 )
 _MOST = re.compile(r"(?i)(?:at most|up to|less than or equal to|<=|>|maximum (?:value )?(?:is|of)|and|to) `?(\d{2,})")
 """The most that a parameter may be, in the sentence that refuses it."""

@@ -63,7 +63,9 @@ class ModelHealth:
         self.responded = True
         if fault.setup and not self.answered:
             return fault.setup
-        if not fault.setup and (self.answered or keep_going):
+        # Where nobody can choose to go on, as in a compile, a filter never ends it.
+        goes_on = fault.word == "filtered" if keep_going is None else keep_going
+        if not fault.setup and (self.answered or goes_on):
             return None
         reason, sentence = "", ""
         if not fault.setup:

@@ -93,3 +93,39 @@ def test_ten_first_cases_without_use_end_the_run_with_the_likely_cause_unless_it
     assert (evaluate("--keep-going")[0], len(on_disk())) == (3, 10 + 36)
     server.script_roles()
     assert evaluate("--retry-unscored")[0] == 0
+
+
+def test_verdicts_in_prose_to_requests_without_a_schema_end_with_the_option_that_sends_one(evaluate, server):
+    server.script_roles(judge=lambda sent: Answer("Sure, that passes."))
+    status, _, err = evaluate("--judge-param", "response_format=none")
+    assert (status, "No JSON schema is sent with the requests: --judge-param" in unwrapped(err)) == (3, True)
+    assert "--judge-param response_format=json_schema --reuse run" in unwrapped(err)
+
+
+# Why, in everything that reads a run
+
+
+def test_the_cause_stands_grouped_in_every_reader_of_a_run(evaluate, proact, server):
+    """Sentences that differ in numbers and identifiers alone are one cause."""
+    number = iter(range(100))
+    server.script_roles(judge=lambda sent: error(500, f"Worker {next(number)} lost request req_0123abc"))
+    assert evaluate(dialogues=2)[0] == 3
+    line = "6 x verdict: server: 'Worker 0 lost request req_0123abc'"
+    for command in ("report run", "show run"):
+        assert line in unwrapped(proact(*command.split())[1]), command
+    causes = json.loads(proact("report", "run", "--json")[1])["triggers"]["failure_causes"]
+    assert [(cause["count"], cause["reason"]) for cause in causes] == [(6, "verdict: server")]
+    assert proact("report", "run", "--html", "page.html")[0] == 0
+    assert "verdict: server: &#39;Worker 0 lost request" in Path("page.html").read_text(encoding="utf-8")
+    assert proact("export", "run", "--format", "csv", "--out", "run.csv")[0] == 0
+    assert "Worker 5 lost request" in Path("run.csv").read_text(encoding="utf-8")
+    assert "no verdict of hosted_vllm/j: server: 'Worker" in unwrapped(proact("show", "run", "--trigger", "d0__t2")[1])
+
+
+def test_what_the_same_request_would_meet_again_is_not_offered_next(evaluate, server):
+    """The first request of the judge is answered, all others are too long."""
+    long = error(400, "This model's maximum context length is 100 tokens and your request has 200 input tokens.")
+    server.script_roles(judge=lambda sent: long if len(server.of("judge")) > 1 else healthy(sent))
+    status, out, err = evaluate(dialogues=2)
+    assert (status, "--retry-unscored" in err) == (3, False)
+    assert "5 x verdict: too_long: the context has 100 tokens and 200 were requested" in unwrapped(out)
