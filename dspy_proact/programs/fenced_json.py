@@ -199,7 +199,7 @@ def _as_meant(value: Any, annotation: Any) -> Any:
         return words.get(folded.strip(), words.get(folded.strip(_MARKUP), value))
     if get_origin(annotation) is dict:
         with suppress(ValueError, RecursionError):
-            return json.loads(value)
+            return _DECODER.decode(value)
     return value
 
 

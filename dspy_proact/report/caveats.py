@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 _FEWEST = 4
 """Verdicts of a judge by which it can be doubted."""
+_CUT = "the server seems to cut prompts. It counted"
+_MEND = "Give it a longer context; with Ollama num_ctx of the model, or OLLAMA_CONTEXT_LENGTH of the server."
 
 
 def caveats(summary: "Summary") -> list[str]:
@@ -32,11 +34,12 @@ def _prompts(summary: "Summary") -> Iterator[str]:
     for caller, prompts in summary.prompts.items():
         if prompts.are_cut:
             characters, tokens = prompts.longest
-            yield (
-                f"{caller}: the server seems to cut prompts. It counted too few tokens for {prompts.cut:,} of "
-                f"{prompts.counted:,} (the longest: {characters:,} characters, {tokens:,} tokens). Give it a longer "
-                "context; with Ollama num_ctx of the model, or OLLAMA_CONTEXT_LENGTH of the server."
-            )
+            counts = f"too few tokens for {prompts.cut:,} of {prompts.counted:,}"
+            yield f"{caller}: {_CUT} {counts} (the longest: {characters:,} characters, {tokens:,} tokens). {_MEND}"
+        elif prompts.end_alike:
+            tokens, alike, low, high = prompts.most
+            counts = f"{tokens:,} tokens for each of {alike:,} of {low:,} to {high:,} characters"
+            yield f"{caller}: {_CUT} {counts}. {_MEND}"
         if prompts.lack_images and not summary.embedded:
             yield f"{caller}: the server seems to drop images, for it counted no more tokens than the texts have."
 

@@ -304,9 +304,10 @@ def test_a_word_of_a_choice_is_read_in_any_case(text, read):
 
 def test_an_object_that_is_written_as_a_text_is_read():
     signature = dspy.Signature("text -> parameters").with_updated_fields("parameters", type_=dict[str, Any])
-    assert FencedJSON().parse(signature, json.dumps({"parameters": '{"a": 1}'})) == {"parameters": {"a": 1}}
-    with pytest.raises(AdapterParseError):
-        FencedJSON().parse(signature, json.dumps({"parameters": "a is 1"}))
+    assert FencedJSON().parse(signature, json.dumps({"parameters": '{"a": "\n"}'})) == {"parameters": {"a": "\n"}}
+    for text in ("a is 1", '{"a": 1, "a": 2}'):
+        with pytest.raises(AdapterParseError):
+            FencedJSON().parse(signature, json.dumps({"parameters": text}))
 
 
 @pytest.mark.parametrize(

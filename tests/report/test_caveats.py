@@ -49,6 +49,13 @@ def test_a_server_that_cuts_prompts_is_named_with_the_option_below_the_headline(
     assert top.index("</h1>") < top.index("seems to cut prompts")
 
 
+def test_a_context_in_which_prompts_end_is_named(server, tmp_path, proactbench):
+    summary = run(server, tmp_path, assistant=counting(400), judge=counting(lambda size: size // 4))
+    (line,) = caveats(summary)
+    assert "It counted 400 tokens for each of 4 of " in line
+    assert "OLLAMA_CONTEXT_LENGTH" in line
+
+
 def test_a_server_that_counts_no_tokens_is_not_said_to_count_none(server, tmp_path, proactbench):
     summary = run(server, tmp_path, assistant=counting(None), judge=counting(lambda size: size // 4))
     (line,) = caveats(summary)
@@ -103,6 +110,23 @@ def test_prompts_are_cut_where_no_prompt_as_long_has_a_count_that_can_be_its(cou
             prompts.add(call(characters=characters, prompt_tokens=tokens, cached_tokens=sum(cached)))
         assert prompts.are_cut is are_cut
         assert not prompts.lack_images
+
+
+@pytest.mark.parametrize(
+    ("counts", "alike"),
+    [
+        ([(9_000, 2_048), (12_000, 2_048), (15_000, 2_048), (4_000, 1_000)], True),
+        ([(9_000, 2_048), (15_000, 2_048)], False),  # two may be chance
+        ([(9_000, 2_048), (9_100, 2_048), (9_200, 2_048)], False),
+        ([(9_000, 2_048), (12_000, 2_048), (15_000, 2_048), (12_000, 3_000)], False),
+    ],
+)
+def test_prompts_of_several_lengths_that_have_the_most_tokens_end_where_the_context_does(counts, alike):
+    for order in (counts, counts[::-1]):
+        prompts = PromptCounts()
+        for characters, tokens in order:
+            prompts.add(call(characters=characters, prompt_tokens=tokens))
+        assert (prompts.end_alike, prompts.are_cut) == (alike, False)
 
 
 @pytest.mark.parametrize(
