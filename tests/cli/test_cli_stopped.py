@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from builders.dialogues import jsonl, row
-from drivers.terminal import unwrapped
+from drivers.terminal import next_of, unwrapped
 from fakes.server import Answer, error, healthy
 
 from dspy_proact.runs import RunFolder
@@ -100,6 +100,15 @@ def test_verdicts_in_prose_to_requests_without_a_schema_end_with_the_option_that
     status, _, err = evaluate("--judge-param", "response_format=none")
     assert (status, "No JSON schema is sent with the requests: --judge-param" in unwrapped(err)) == (3, True)
     assert "--judge-param response_format=json_schema --reuse run" in unwrapped(err)
+
+
+def test_a_parameter_that_is_refused_before_any_answer_is_changed_in_a_command_without_a_run_to_reuse(evaluate, server):
+    server.script = lambda sent: error(400, "max_tokens must be less than or equal to `4096`")
+    status, _, err = evaluate()
+    words = next_of((status, "", err))
+    assert (status, len(server.sent), "--reuse" in words, words[words.index("--out") + 1]) == (2, 1, False, "run")
+    assert words[words.index("--model-param") + 1] == "max_tokens=4096"
+    assert not Path("run").exists()
 
 
 # Why, in everything that reads a run
