@@ -1,22 +1,28 @@
-"""How near a run at full width comes to the least time that its calls can take, beside raw aiohttp in the same turn.
+"""How near a run at full width comes to the least time that its calls can take, beside raw aiohttp and `dspy.Evaluate`.
 
     python eval/throughput.py
 
 A server in another process answers each request after a latency; a run of copied sample triggers and the same chains
-of two requests by aiohttp take turns. The share of the ideal is calls x mean latency / width / the time taken.
+of two requests by aiohttp take turns. The share of the ideal is calls x mean latency / width / the time taken. Then
+`dspy-proact eval` and a plain program with `dspy.Evaluate` take turns, each a process from its start to its end.
 """
 
 import argparse
 import asyncio
 import json
 import os
+import re
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
 import aiohttp
-from support.fast_server import requests_of, serving
+from support import plain_dspy
+from support.fast_server import PROACTBENCH, RESPONSE, VERDICT, requests_of, serving
 from support.scale import on_disk
 
 from dspy_proact import Corpus, Evaluation, Gate, ModelSpec, load_corpus
@@ -57,6 +63,50 @@ def corpus_of(triggers: int, folder: Path) -> Corpus:
     return load_corpus(str(folder / "corpus.jsonl"))
 
 
+def finished(command: Sequence[str]) -> tuple[float, float]:
+    """Seconds that a command takes, and the most MiB of memory that Linux counts for it."""
+    began, most = time.perf_counter(), 0
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None:
+            status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+            most = max([most, *map(int, re.findall(r"VmHWM:\s+(\d+) kB", status))])
+            time.sleep(0.05)
+        assert process.returncode == 0, process.stderr and process.stderr.read()
+    return time.perf_counter() - began, most / 1024
+
+
+def compare_commands(address: str, triggers: int, width: int, rounds: int) -> None:
+    """Print what `dspy-proact eval` takes beside `dspy.Evaluate`."""
+    times, sizes = list[tuple[float, float]](), list[float]()
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as name:
+            requests = iter(list(requests_of(corpus_of(triggers, Path(name)))))
+            texts = [
+                {
+                    key: json.dumps(body["messages"])
+                    for key, (_, body) in zip(("conversation", "rubric"), pair, strict=True)
+                }
+                for pair in zip(requests, requests, strict=True)
+            ]
+            Path(name, "rows.json").write_text(json.dumps(texts), encoding="utf-8")
+            models = [
+                word
+                for flag, role in zip(("--model", "--judge"), ROLES, strict=True)
+                for word in (flag, "openai/gpt-4o", f"{flag}-api-base", f"{address}/{role}/v1")
+            ]
+            run = ["--corpus", f"{name}/corpus.jsonl", "--out", f"{name}/run", "--concurrency", str(width)]
+            ours, size = finished([sys.executable, "-m", "dspy_proact", "eval", *models, *run])
+            plain, _ = finished([sys.executable, plain_dspy.__file__, f"{name}/rows.json", address, str(width)])
+            times.append((ours, plain))
+            sizes.append(size)
+    ours, plain = (median(column) for column in zip(*times, strict=True))
+    ratio = median(one / other for one, other in times)
+    print(
+        f"\n{triggers} triggers, {width} in flight, whole commands: eval {ours:.1f} s, dspy.Evaluate {plain:.1f} s, "
+        f"median ratio {ratio:.2f}; eval takes at most {max(sizes):,.0f} MiB"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="20 triggers, once")
@@ -64,7 +114,11 @@ def main() -> None:
     options, os.environ["OPENAI_API_KEY"] = parser.parse_args(), "none"
     print("| in flight | triggers | latency, s | a run | aiohttp | run / aiohttp |\n|" + " --- |" * 6)
     sizes = list[str]()
-    with serving() as port:
+    plain = {
+        role: (text.format(response=RESPONSE, reasoning=VERDICT), 2500, 230)
+        for role, text in plain_dspy.ANSWERS.items()
+    }
+    with serving({**PROACTBENCH, **plain}) as port:
         for width, triggers, (low, high) in QUICK if options.quick else CASES:
             base, shares, size = f"http://127.0.0.1:{port}/{low}/{high}", list[tuple[float, float]](), ""
             for _ in range(1 if options.quick else options.rounds):
@@ -85,6 +139,9 @@ def main() -> None:
             ratio = median(one / other for one, other in shares)
             print(f"| {width} | {triggers:,} | {latency} | {run:.2f} | {raw:.2f} | {ratio:.2f} |", flush=True)
             sizes.append(size)
+        width, triggers, (low, high) = (QUICK if options.quick else CASES)[0]
+        rounds = 1 if options.quick else options.rounds
+        compare_commands(f"http://127.0.0.1:{port}/{low}/{high}", triggers, width, rounds)
     print("\n" + "\n".join(dict.fromkeys(sizes)))
 
 

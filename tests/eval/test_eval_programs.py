@@ -111,7 +111,8 @@ MEASURED = {
     "compile_speed": r"\| assistant search \| \d{3}.*\| yes \|",
     "call_cost": rf"^98 calls a round, 2 rounds: {N} ms a call in a run, {N} in httpx; median ratio {N}\n$",
     "pacing": rf"49 of 49 scored, 98 calls, 0 timed out, {N} of the.*\| with 128 \| {N} \| {N} \| {N}% \| {N}% \|\n$",
-    "throughput": rf"\| 8 \| 20 \| 0.02 \| {N} \|",
+    "throughput": rf"\| 8 \| 20 \| 0.02 \| {N} \|.*20 triggers, 8 in flight, whole commands: eval {N} s, "
+    rf"dspy.Evaluate {N} s, median ratio {N}; eval takes at most {N} MiB\n",
 }
 
 
