@@ -289,7 +289,9 @@ class Usage:
         """The counts in words."""
         if self.prompt_tokens is None:
             return "the server counts no tokens"
-        return f"{self.prompt_tokens:,} tokens in ({self.cached_tokens:,} cached), {self.completion_tokens:,} out"
+        share = f", {100 * self.cached_tokens / max(self.prompt_tokens, 1):.0f} %" if self.cached_tokens else ""
+        cached = f"{self.cached_tokens:,} cached{share}"
+        return f"{self.prompt_tokens:,} tokens in ({cached}), {self.completion_tokens:,} out"
 
 
 def _sum(one: int | None, other: int | None) -> int | None:

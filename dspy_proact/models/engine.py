@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from concurrent.futures import CancelledError, wait
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -23,6 +23,7 @@ from dspy_proact.models.dspy_internals import StreamEvent
 from dspy_proact.models.faults import Caller, understand
 from dspy_proact.models.gate import Cost, Gate, Limits, most_of
 from dspy_proact.models.image_tokens import characters_of, images_of
+from dspy_proact.models.prompt_cache import PromptCache
 from dspy_proact.models.redaction import redacted
 from dspy_proact.models.repairs import Repairs
 from dspy_proact.models.replies import StreamedReply, failure_in, finish_of, read
@@ -52,8 +53,9 @@ class GatedEngine:
         trusts_schema: bool = True,
         repairs: Repairs | None = None,
         first: Callable[[], int | None] = lambda: None,
+        cache: PromptCache | None = None,
     ):
-        self.gate, self.caller = gate, caller
+        self.gate, self.caller, self._cache = gate, caller, cache
         self.supports_response_schema = supports_response_schema
         self.trusts_schema = trusts_schema
         self.supported_params = set(supported_params)
@@ -71,6 +73,10 @@ class GatedEngine:
 
     async def ask(self, request: Request) -> Response:
         """Answer one request as `complete` does, for a caller that holds a slot of the gate's."""
+        with self._cache.marked(request) if self._cache else nullcontext(request) as marked:
+            return await self._ask(marked)
+
+    async def _ask(self, request: Request) -> Response:
         request, most, inner = self._prepared(request)
         lane = self.gate.lanes.of(self.caller, self._first)
         attempt = _Attempt(self.gate, self.caller, most, lane, self._repairs, request)

@@ -34,6 +34,7 @@ from dspy_proact.models.gate import Cost, Gate, Limits, most_of_messages
 from dspy_proact.models.image_tokens import image_tokens
 from dspy_proact.models.logged import LoggedEngine, LoggedLM
 from dspy_proact.models.prices import EMBEDDED_PRICE, capabilities_of, find_capacity, find_price
+from dspy_proact.models.prompt_cache import PromptCache
 from dspy_proact.models.redaction import spellings
 from dspy_proact.models.repairs import Repairs
 from dspy_proact.models.server import find_server, first_calls
@@ -152,12 +153,8 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
     sent = decoding(name, role.writes, {**_FLEX, **params} if gate.flex else params, **known)
     limit = sent.get(LIMIT)
     price = spec.price or find_price(route, sent)
-    if gate.flex and sent.get("service_tier") == "flex" and not price.known:
-        raise UsageError(
-            f"`{argument}` {name}: no flex tier is known ({price.reason}), and a provider without one refuses the "
-            f"request: omit `gate.flex`, or ask this model in its usual tier with `{argument}.params` "
-            f"service_tier=none; if it has one, give its price with `{argument}.price=IN,OUT`"
-        )
+    if gate.flex and sent.get("service_tier") == "flex":
+        _require_flex(name, argument, price)
     _require_bounds(f"`{argument}` {name}", argument, gate.limits, limit, price)
     caller = Caller(
         role=role.name,
@@ -188,6 +185,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
             trusts_schema=known.response_schema and route.needs_key,
             repairs=Repairs(keeps_format=bool(own_form)),
             first=partial(first_calls, route),
+            cache=PromptCache(by_litellm=not route.native) if route.provider == "anthropic" else None,
         )
         lm = _lm(gated, log, {key: value for key, value in sent.items() if key in _CANONICAL})
     except (dspy.LMConfigurationError, ValueError) as error:
@@ -226,6 +224,16 @@ def _extensions(route: Route, sent: Decoding, renamed: bool) -> dict[str, Any]:
         elif not takes_completion_limit(route.model):
             extensions[LIMIT] = sent[LIMIT]
     return extensions
+
+
+def _require_flex(name: str, argument: str, price: Price) -> None:
+    """Raise a `UsageError` where no flex price is known."""
+    if not price.known:
+        raise UsageError(
+            f"`{argument}` {name}: no flex tier is known ({price.reason}), and a provider without one refuses the "
+            f"request: omit `gate.flex`, or ask this model in its usual tier with `{argument}.params` "
+            f"service_tier=none; if it has one, give its price with `{argument}.price=IN,OUT`"
+        )
 
 
 def _require_bounds(model: str, argument: str, limits: Limits, limit: int | None, price: Price) -> None:

@@ -89,7 +89,7 @@ def test_the_notes_give_epochs_and_what_was_used(tmp_path: Path):
     text = printed(summarized(tmp_path, listed, events, epochs=2, **prices))
     assert "3 cases x 2 epochs in 2 groups" in text
     # 1200 x 1e-3 + 34 x 1e-2 = 1.2 + 0.34
-    assert "assistant: 1 calls, 1,200 tokens in (1,000 cached), 34 out, USD 1.5400" in text
+    assert "assistant: 1 calls, 1,200 tokens in (1,000 cached, 83 %), 34 out, USD 1.5400" in text
     assert "judge: 1 calls, 10 tokens in (0 cached), 5 out, cost unknown (not in the list)" in text
 
 
