@@ -132,13 +132,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
     """
     spec, argument = ModelSpec.of(named), role.argument
     if spec.name == EMBEDDED:
-        if spec.api_base or spec.params:
-            raise UsageError(f"`{argument}` {EMBEDDED}: the stand-in takes no endpoint and no parameters")
-        if (stand_in := role.stand_in) is None:
-            problem = f"there is no stand-in of the {role.name}; name a model with `{argument}`"
-            raise UsageError(f"`{argument}` {EMBEDDED}: {problem}")
-        gated = GatedEngine(lambda: EmbeddedEngine(stand_in), gate, Caller(role.name, argument, EMBEDDED))
-        return Model(EMBEDDED, role, _lm(gated, log, {}), {}, (), None, EMBEDDED_PRICE)
+        return _open_stand_in(spec, role, gate, log)
     name, params = spec.name, with_one_limit({key: spec.params[key] for key in spec.params if key != SCHEMA})
     require_parameters(f"{argument}.params", spec.params)
     if name.startswith("vllm/"):
@@ -193,6 +187,16 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
     written = without_secrets({**sent, **own_form})
     overridden = tuple(sorted(key for key in {*preset, *written} if preset.get(key, ...) != written.get(key, ...)))
     return Model(name, role, lm, written, overridden, route.api_base, price, route, form)
+
+
+def _open_stand_in(spec: ModelSpec, role: Role, gate: Gate, log: CallLog | None) -> Model:
+    if spec.api_base or spec.params:
+        raise UsageError(f"`{role.argument}` {EMBEDDED}: the stand-in takes no endpoint and no parameters")
+    if (stand_in := role.stand_in) is None:
+        problem = f"there is no stand-in of the {role.name}; name a model with `{role.argument}`"
+        raise UsageError(f"`{role.argument}` {EMBEDDED}: {problem}")
+    gated = GatedEngine(lambda: EmbeddedEngine(stand_in), gate, Caller(role.name, role.argument, EMBEDDED))
+    return Model(EMBEDDED, role, _lm(gated, log, {}), {}, (), None, EMBEDDED_PRICE)
 
 
 def _form(route: Route, known: Any) -> str | None:
