@@ -53,8 +53,8 @@ class PromptCache:
         if not self._by_litellm:
             cache = CacheConfig(prefix_until_index=at - 1 if at else None)
             return replace(request, config=replace(config, cache=cache))
-        place = {"index": at - (not request.system)} if at else {"role": "system"}
-        points = {"cache_control_injection_points": [{"location": "message", **place}]}
+        where = {"index": at - (not request.system)} if at else {"role": "system"}
+        points = {"cache_control_injection_points": [{"location": "message", **where}]}
         return replace(request, config=replace(config, extensions={**(config.extensions or {}), **points}))
 
 

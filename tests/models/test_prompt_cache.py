@@ -41,7 +41,7 @@ def model(server, monkeypatch):
     return opened
 
 
-def asked(model, *texts, system: str | None = LONG):
+def send(model, *texts, system: str | None = LONG):
     messages = tuple(Message.user(text) if at % 2 == 0 else Message.assistant(text) for at, text in enumerate(texts))
     return model.lm.engine.complete(Request(model=model.name, messages=messages, system=system))
 
@@ -50,18 +50,18 @@ def asked(model, *texts, system: str | None = LONG):
 def test_a_long_system_text_is_marked_from_the_second_request_on(server, model, backend):
     judge = model(backend)
     for text in ("one", "two", "three"):
-        assert asked(judge, text).text == "hello"
+        assert send(judge, text).text == "hello"
     assert [marks(sent) for sent in server.sent] == [[], ["system"], ["system"]]
 
 
 @BOTH
 def test_a_conversation_is_marked_where_the_request_before_it_ended(server, model, backend):
     judge = model(backend)
-    asked(judge, LONG, system=None)
-    asked(judge, LONG, "yes", "and then?", system=None)
-    asked(judge, LONG, "yes", "and then?", "no", "why?", system=None)
-    asked(judge, "short", system=None)
-    asked(judge, "short", "yes", "and then?", system=None)
+    send(judge, LONG, system=None)
+    send(judge, LONG, "yes", "and then?", system=None)
+    send(judge, LONG, "yes", "and then?", "no", "why?", system=None)
+    send(judge, "short", system=None)
+    send(judge, "short", "yes", "and then?", system=None)
     assert [marks(sent) for sent in server.sent] == [[], [0], [2], [], []]
 
 
@@ -95,7 +95,7 @@ def test_what_was_read_and_written_is_counted_and_priced(server, model, backend)
     server.script = lambda sent: next(answers)
     with collect_calls() as calls:
         for text in ("one", "two", "three"):
-            asked(judge, text)
+            send(judge, text)
     counts = [(call.prompt_tokens, call.written_tokens, call.cached_tokens) for call in calls]
     assert [tuple(count or 0 for count in row) for row in counts] == [(11, 0, 0), (2011, 2000, 0), (2011, 0, 2000)]
     # Anthropic's list: 3, 15, 0.30 and 3.75 dollars a million tokens in, out, read and written.
