@@ -19,8 +19,8 @@ from dspy_proact.models.clients import LONGEST
 from dspy_proact.models.endpoint import Route
 from dspy_proact.models.pacing import FIRST
 
-_SECONDS = 2.0
-"""For a reply."""
+_SECONDS = 5.0
+"""For a reply. Where it comes later, the context is not known, and the same command makes another run."""
 _PIECE = 2**16
 _PROMPT = 3072
 """Tokens: the prompts of a judge with a conversation seldom take more."""

@@ -115,3 +115,18 @@ def test_thoughts_in_the_text_of_an_answer_reach_no_judge(proact, server):
     status, _, err = proact(*command(server, "vLLM", "--limit", 4))
     assert (status, scored(), len(server.sent)) == (0, 4, 8), err
     assert "lamp" not in "".join(sent.text for sent in server.sent)
+
+
+SHORTCOMINGS = {
+    "prompts cut in silence": (replace(LOCAL_SERVERS["Ollama"], context=1024), "the server seems to cut prompts"),
+    "usage missing": (replace(LOCAL_SERVERS["LM Studio"], counts=False), "the server counts no tokens"),
+}
+
+
+@pytest.mark.parametrize(("local", "sentence"), SHORTCOMINGS.values(), ids=SHORTCOMINGS)
+def test_what_a_server_leaves_unsaid_stands_below_the_headline(proact, server, local, sentence):
+    local.play(server)
+    status, out, err = proact(*command(server, "vLLM", "--limit", 12))
+    assert (status, scored()) == (0, 12), err
+    assert sentence in " ".join(out.split()), out
+    assert not re.search(r"\b0 tokens", out)
