@@ -28,7 +28,7 @@ from dspy_proact.models.dspy_internals import (
 )
 from dspy_proact.models.replies import ended_as_meant
 
-CONNECT = 10.0
+CONNECT = 8.0
 """Seconds to connect; within them the system tries several times."""
 LONGEST = 16 * 2**20
 """Bytes of a body: five times what the longest answer that a model writes takes in JSON."""
