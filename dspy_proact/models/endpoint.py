@@ -114,10 +114,11 @@ class Route:
 
     @property
     def key(self) -> str | None:
-        """What is sent as the key: that of the provider's own variables, or a placeholder."""
+        """What is sent as the key: that of the provider's own variables, or a placeholder; None where none can be."""
         # By litellm other variables may count too, which hold no key of this protocol.
         names = self.key_variables if self.native else (f"{self.provider.upper()}_API_KEY",)
-        return self._placeholder or next((os.environ[name] for name in names if os.environ.get(name)), None)
+        key = self._placeholder or next((os.environ[name] for name in names if os.environ.get(name)), None)
+        return None if key and _key_problem(key) else key
 
     def engines(self, *, connections: int, timeout: float) -> Callable[[], Any]:
         """A function that makes asynchronous engines; each belongs to one event loop."""

@@ -165,6 +165,7 @@ def test_a_key_that_cannot_be_sent_as_it_is_names_its_variable(monkeypatch, mode
     with pytest.raises(UsageError, match=f"^`judge` {model}: {variable} {problem}") as refused:
         route.require_key("judge")
     assert "canary" not in str(refused.value)
+    assert route.key is None  # a server that is asked for its limits sees none either
 
 
 def test_a_key_that_is_not_used_may_be_anything(monkeypatch):
