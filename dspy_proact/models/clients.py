@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from urllib.request import getproxies
 
 import httpx
-from dspy.lm15 import ProviderError, Request, Response, RouterConfig
+from dspy.lm15 import Config, ProviderError, Request, Response, RouterConfig
 
 from dspy_proact.models.dspy_internals import (
     AsyncLiteLLMEngine,
@@ -143,15 +143,19 @@ class _LenientReader:
 
     def __init__(self, reader: Any):
         self._reader = reader
+        self._last_config = (bare := Config(), bare)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._reader, name)
 
     def parse_response(self, request: Request, response: Any) -> Response:
-        """The answer in a body."""
+        """The answer in a body, as text: DSPy's reader makes data of it by the schema, with the last of equal keys."""
         read = self._reader.parse_response
+        if request.config is not self._last_config[0]:  # all requests of a run share one
+            self._last_config = request.config, replace(request.config, response_format=None)
+        plain = replace(request, config=self._last_config[1])
         try:
-            return _leniently(lambda body: read(request, replace(response, body=body)), response.body)
+            return _leniently(lambda body: read(plain, replace(response, body=body)), response.body)
         except ProviderError as error:
             _with_body(error, response.body)
             raise

@@ -82,6 +82,21 @@ def test_a_verdict_that_can_mean_one_thing_only_costs_one_call(server, name, bac
     assert len(server.sent) == 1
 
 
+@ROUTES
+@pytest.mark.parametrize(
+    "answer",
+    [
+        verdict("FAIL", ["Label the boxes"])[:-1] + ', "grade": "PASS"}',
+        verdict("PASS", ["Label the boxes"]) + verdict("FAIL"),
+        verdict("PASS", ["Label the boxes"]).replace('"because"', "NaN"),
+    ],
+    ids=["a grade twice", "two grades", "no number as the reason"],
+)
+def test_a_verdict_that_contradicts_itself_is_asked_for_again(server, name, backend, answer):
+    answers_once(server, answer, verdict("PARTIAL", ["Label the boxes"]))
+    assert graded(opened(server, name, backend)).grade == "PARTIAL"
+
+
 GRADES = pytest.mark.parametrize("grade", ["PASS", "PARTIAL"])
 
 
