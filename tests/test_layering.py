@@ -20,6 +20,7 @@ NOUNS = {
     "calls",
     "switch",
     "plain_text",
+    "prompt_counts",
     "evidence",
     "images",
     "optimizer_names",

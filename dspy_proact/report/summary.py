@@ -7,12 +7,13 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from dspy_proact.calls import PromptCounts, Usage
+from dspy_proact.calls import Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.evaluation.registry import find_benchmark, reporting_of
 from dspy_proact.evaluation.reporting import Reporting
 from dspy_proact.plain_text import printable
+from dspy_proact.prompt_counts import PromptCounts
 from dspy_proact.report.measured import Bounds, ControlCases, Grader, bounds_of, in_nouns, measured, values_of
 from dspy_proact.report.numbers import counted, listed, percent
 from dspy_proact.report.terminal import front_html

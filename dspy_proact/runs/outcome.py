@@ -12,10 +12,11 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from dspy_proact.calls import FINISHES, Call, CallTally, CallUsage, Failure, Price, PromptCounts, Stage, StageKey, Usage
+from dspy_proact.calls import FINISHES, Call, CallTally, CallUsage, Failure, Price, Stage, StageKey, Usage
 from dspy_proact.errors import RunError
 from dspy_proact.kept import CALLS, first_fault
 from dspy_proact.plain_text import folded
+from dspy_proact.prompt_counts import PromptCounts
 from dspy_proact.runs.benchmark import CONTROL
 from dspy_proact.runs.folder import CaseRecord, RunFolder
 from dspy_proact.runs.ledger import Grading, StageEvent, VerdictRecord

@@ -9,7 +9,7 @@ from drivers.terminal import printed
 from fakes.server import Answer, healthy, verdict
 
 from dspy_proact import Evaluation, Gate, ModelSpec, RunFolder, Scope, summarize
-from dspy_proact.calls import PromptCounts
+from dspy_proact.prompt_counts import PromptCounts
 from dspy_proact.report.caveats import caveats
 from dspy_proact.report.page.page import page
 from dspy_proact.report.summary_text import summary_document
