@@ -142,9 +142,7 @@ class Route:
     @property
     def _unsupported_proxy(self) -> str | None:
         """The scheme of the proxy on the way to the endpoint, such as `socks5`; None for http, or no proxy."""
-        definition = lookup(self.provider) if self.native else None
-        address = urlsplit(self.api_base or (definition.access.base_url if definition else None) or "https:")
-        proxies = getproxies()
+        address, proxies = urlsplit(self.address or "https:"), getproxies()
         scheme, colon, _ = (proxies.get(address.scheme) or proxies.get("all") or "").partition("://")
         usual = not colon or scheme.lower() == "http" or (scheme.lower() == "https" and not self.native)
         # Of an endpoint that a client alone knows, NO_PROXY may say that it is reached without one.
