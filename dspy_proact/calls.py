@@ -198,7 +198,7 @@ class CallObserver:
     def stalled(self, stall: Stall) -> None:
         """No call has ended for a minute, and then for each further one."""
 
-    def repaired(self, who: str, change: str) -> None:
+    def form_changed(self, who: str, change: str) -> None:
         """The requests of a model, named as in `FailedCall.who`, take another form from now on: a sentence."""
 
 

@@ -13,6 +13,8 @@ from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import wraps
+from importlib.metadata import distribution
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.request import getproxies
 
@@ -222,6 +224,11 @@ def import_litellm() -> Any:
 
     litellm.suppress_debug_info = True
     return litellm
+
+
+def litellm_folder() -> Path:
+    """Where litellm's files are, found without importing it."""
+    return Path(str(distribution("litellm").locate_file("litellm")))
 
 
 async def close_litellm() -> None:

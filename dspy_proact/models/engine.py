@@ -18,17 +18,18 @@ from dspy.lm15 import Config, Request, Response, Usage
 
 from dspy_proact.calls import FINISHES, MOST_TOKENS, Call, record_call
 from dspy_proact.errors import Interrupted, SetupFault
+from dspy_proact.models.budget import Cost, Limits, most_of
 from dspy_proact.models.clients import chain
 from dspy_proact.models.dspy_internals import StreamEvent
 from dspy_proact.models.faults import Caller, understand
-from dspy_proact.models.gate import Cost, Gate, Limits, most_of
-from dspy_proact.models.image_tokens import characters_of, images_of
+from dspy_proact.models.gate import Gate
 from dspy_proact.models.prompt_cache import PromptCache
 from dspy_proact.models.redaction import redacted
-from dspy_proact.models.repairs import Repairs
 from dspy_proact.models.replies import StreamedReply, failure_in, finish_of, read
+from dspy_proact.models.request_form import RequestForm
 from dspy_proact.models.slots import Lane
 from dspy_proact.models.spec import COMPLETION_LIMIT, LIMIT, SCHEMA
+from dspy_proact.models.tokens import characters_of, images_of
 from dspy_proact.switch import HEARTBEAT
 
 T = TypeVar("T")
@@ -51,7 +52,7 @@ class GatedEngine:
         supported_params: Iterable[str] = (),
         *,
         trusts_schema: bool = True,
-        repairs: Repairs | None = None,
+        request_form: RequestForm | None = None,
         first: Callable[[], int | None] = lambda: None,
         cache: PromptCache | None = None,
     ):
@@ -59,7 +60,7 @@ class GatedEngine:
         self.supports_response_schema = supports_response_schema
         self.trusts_schema = trusts_schema
         self.supported_params = set(supported_params)
-        self._repairs = repairs or Repairs()
+        self._request_form = request_form or RequestForm()
         self._make, self._first = make, first
         self._inner: dict[asyncio.AbstractEventLoop, Any] = {}
         self._last_config = (bare := Config(), bare)
@@ -74,16 +75,11 @@ class GatedEngine:
     async def ask(self, request: Request) -> Response:
         """Answer one request as `complete` does, for a caller that holds a slot of the gate's."""
         with self._cache.marked(request) if self._cache else nullcontext(request) as marked:
-            return await self._ask(marked)
-
-    async def _ask(self, request: Request) -> Response:
-        request, most, inner = self._prepared(request)
-        lane = self.gate.lanes.of(self.caller, self._first)
-        attempt = _Attempt(self.gate, self.caller, most, lane, self._repairs, request)
-        while True:
-            async with attempt, asyncio.timeout(self.gate.timeout):
-                return attempt.completed(await inner.complete(attempt.request), request)
-            await attempt.pause()
+            attempt, inner = self._attempt(marked), self._for_this_loop()
+            while True:
+                async with attempt, asyncio.timeout(self.gate.timeout):
+                    return attempt.completed(await inner.complete(attempt.request))
+                await attempt.pause()
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
         """Answer one request event by event; raises errors of `errors`.
@@ -93,9 +89,7 @@ class GatedEngine:
         cost, and nothing is recorded. Thoughts are passed on as such; those of a model whose replies lack their opening
         mark stand as text in its first stream, and its later ones begin when its thoughts have ended.
         """
-        request, most, inner = self._prepared(request)
-        lane = self.gate.lanes.of(self.caller, self._first)
-        attempt = _Attempt(self.gate, self.caller, most, lane, self._repairs, request)
+        attempt, inner = self._attempt(request), self._for_this_loop()
         async with self.gate.slots:
             while True:
                 reply = StreamedReply(request.system, self._leaves_openings_out)
@@ -105,7 +99,7 @@ class GatedEngine:
                             event = await anext(events, None)
                         if event is None:
                             return
-                        for passed in attempt.passed(event, reply, request):
+                        for passed in attempt.passed(event, reply):
                             yield passed
                         if event.type == "end":
                             self._leaves_openings_out = self._leaves_openings_out or reply.unopened
@@ -117,17 +111,16 @@ class GatedEngine:
         if inner is not None and hasattr(inner, "aclose"):
             await inner.aclose()
 
-    def _prepared(self, request: Request) -> tuple[Request, Cost, Any]:
-        """The request as it is sent, the most that it can cost, and the engine; images that it cannot see end a run."""
+    def _attempt(self, request: Request) -> "_Attempt":
+        """The attempts at a request, as it is sent; images that the model cannot see end a run."""
         if not self.caller.sees and images_of(request):
             self.gate.switch.pull(SetupFault(f"{self.caller.whose}: takes no images; name a model that does"))
             self.gate.switch.check()
-        request = self._with_extensions(request)
-        if self.gate.limits == Limits():
-            most = Cost(calls=1)  # nothing to hold it against
-        else:
+        request, most = self._with_extensions(request), Cost(calls=1)
+        if self.gate.limits != Limits():  # else there is nothing to hold it against
             most = most_of(request, self.caller.completion_limit, self.caller.price)
-        return request, most, self._for_this_loop()
+        lane = self.gate.lanes.of(self.caller, self._first)
+        return _Attempt(self.gate, self.caller, most, lane, self._request_form, request)
 
     def _with_extensions(self, request: Request) -> Request:
         if not self.caller.extensions:
@@ -161,7 +154,7 @@ class _Attempt:
     caller: Caller
     most: Cost
     lane: Lane
-    repairs: Repairs
+    form: RequestForm
     request: Request
     """As it is sent: in an attempt as far as the provider has asked for another form by then."""
     number: int = 0
@@ -182,7 +175,7 @@ class _Attempt:
         await self.gate.admit(self.caller, self.most, self.number, self.lane)
         self._held, self._settled, self._turn = (), False, self.lane.pace.turn
         has_form = self.request.config.response_format
-        self.request = self.repairs.applied(self.request)
+        self.request = self.form.applied(self.request)
         if has_form and not self.request.config.response_format:
             self._omitted = SCHEMA
         self.started, self._tick = time.time(), time.perf_counter()
@@ -216,35 +209,35 @@ class _Attempt:
         self._settle(self.most if fault.may_be_billed or self._begun else Cost(calls=1))
         self._record(error=fault.word)
         self.lane.failed(self._turn, fault)
-        if not self._begun and (change := self.repairs.mend(self.request, fault)) is not None:
+        if not self._begun and (change := self.form.change(self.request, fault)) is not None:
             self._mended, self._wait = self._mended + 1, 0.0
             if change:
-                self.gate.observer.repaired(self.caller.whose, change)
+                self.gate.observer.form_changed(self.caller.whose, change)
             return True
         number = self.number - self._mended
         self._wait = self.gate.wait(number, fault.retry_after)
         if fault.retry_after is not None:
             self.lane.pause(self._wait)
         final = self._begun or not fault.retry or number >= self.gate.retries
-        if fault.unreached and not self.gate.responded(self.caller):
+        if fault.unreached and not self.gate.health(self.caller).responded:
             final = final or time.perf_counter() + self._wait - self._since > _PATIENCE_TO_CONNECT
         failure = self.gate.failed(self.caller, fault, number, None if final else self._wait)
         if final:
             raise failure from error
         return True
 
-    def completed(self, response: Response, request: Request) -> Response:
+    def completed(self, response: Response) -> Response:
         """The complete reply, read; raises an error of the provider's that came with it."""
         if failure := failure_in(response.provider_data):
             raise failure
-        response, thoughts = read(response, request)
+        response, thoughts = read(response, self.request)
         finish = finish_of(response)
         if finish not in FINISHES:  # a word of the provider's, which may repeat a key
             finish = redacted(finish, self.caller.secrets)[:40]
-        self._ended(finish, response.usage, thoughts, request)
+        self._ended(finish, response.usage, thoughts)
         return response
 
-    def passed(self, event: StreamEvent, reply: StreamedReply, request: Request) -> list[StreamEvent]:
+    def passed(self, event: StreamEvent, reply: StreamedReply) -> list[StreamEvent]:
         """The events of a stream to pass on now that this one has come.
 
         The start is held until there is a further one: once anything is passed on, it is too late to try again.
@@ -254,13 +247,13 @@ class _Attempt:
             return []
         if event.type == "end":
             passing = [*reply.pass_on(), event]
-            self._ended(event.finish_reason, event.usage or Usage(), reply.thoughts, request)
+            self._ended(event.finish_reason, event.usage or Usage(), reply.thoughts)
         elif not (passing := reply.pass_on(event)):
             return []
         held, self._held, self._begun = self._held, (), True
         return [*held, *passing]
 
-    def _ended(self, finish_reason: str | None, usage: Usage, thoughts: bool, request: Request) -> None:
+    def _ended(self, finish_reason: str | None, usage: Usage, thoughts: bool) -> None:
         caller = self.caller
         cached = (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0) if caller.adds_cached_tokens else 0
         reasoning = (usage.reasoning_tokens or 0) if caller.adds_reasoning_tokens else 0
@@ -271,8 +264,8 @@ class _Attempt:
         from_cache, written = _sum(usage.cache_read_tokens, 0), _sum(usage.cache_write_tokens, 0)
         cut = finish_reason == "length"
         self._record(
-            characters=characters_of(request),
-            images=len(images_of(request)),
+            characters=characters_of(self.request),
+            images=len(images_of(self.request)),
             prompt_tokens=prompt,
             completion_tokens=completion,
             cached_tokens=from_cache,
@@ -287,7 +280,7 @@ class _Attempt:
             spent = Cost(calls=1, tokens=prompt + completion, usd=usd or 0.0)
         self._settle(spent)
         self.lane.answered(self._turn, caller.whose, time.perf_counter() - self._tick)
-        self.gate.succeeded(caller)
+        self.gate.health(caller).succeeded()
 
     def _settle(self, actual: Cost) -> None:
         self._settled = True

@@ -30,8 +30,8 @@ from dspy_proact.errors import ContentError, Halt, ProviderError, SetupFault, St
 from dspy_proact.models.clients import RedirectError, WireError, chain
 from dspy_proact.models.dspy_internals import ConnectTimeout, retry_after_seconds
 from dspy_proact.models.error_body import ErrorBody, error_body
-from dspy_proact.models.lengths import Length
 from dspy_proact.models.redaction import redacted
+from dspy_proact.models.too_long import TooLong
 
 _EXCERPT = 300
 _RETRIED = {
@@ -259,9 +259,9 @@ def _of_this_request(failure: _Failure) -> Fault | None:
     caller, retried = failure.caller, failure.word
     if retried not in (None, "server"):
         return None
-    length = Length.of(failure.message, failure.body, caller.completion_limit)
+    length = TooLong.of(failure.message, failure.body, caller.completion_limit)
     if length is None and isinstance(failure.error, lm15.ContextLengthError):
-        length = Length(None, None, caller.completion_limit, None)
+        length = TooLong(None, None, caller.completion_limit, None)
     if length:
         sentence = f"{length.sentences(caller.argument)}. The server said: {failure.excerpt}"
         refused = ContentError("too_long", sentence)

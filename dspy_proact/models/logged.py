@@ -143,7 +143,7 @@ class LoggedEngine(Described):
                         response = None
                 except StageError as error:
                     # A compile answers from its log what was refused for its content, and goes on without it.
-                    final = bool(line.get("key")) or self.gated.gate.has_answered(self.gated.caller)
+                    final = bool(line.get("key")) or self.gated.gate.health(self.gated.caller).answered
                     kind = error.kind if final or error.reason == "filtered" else "provider"
                     outcome["failure"] = Failure(kind=kind, reason=error.reason, detail=error.detail)
                     if not isinstance(error, ContentError):

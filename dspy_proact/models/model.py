@@ -25,18 +25,18 @@ from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
 from dspy_proact.images import described
 from dspy_proact.kept import CallLog
+from dspy_proact.models.budget import Cost, Limits, most_of_messages
 from dspy_proact.models.dspy_internals import StreamEvent, async_engine_of
 from dspy_proact.models.embedder import Embedder
 from dspy_proact.models.endpoint import Route, find_route
 from dspy_proact.models.engine import GatedEngine
 from dspy_proact.models.faults import Caller
-from dspy_proact.models.gate import Cost, Gate, Limits, most_of_messages
-from dspy_proact.models.image_tokens import image_tokens
+from dspy_proact.models.gate import Gate
 from dspy_proact.models.logged import LoggedEngine, LoggedLM
 from dspy_proact.models.prices import EMBEDDED_PRICE, capabilities_of, find_capacity, find_price
 from dspy_proact.models.prompt_cache import PromptCache
 from dspy_proact.models.redaction import spellings
-from dspy_proact.models.repairs import Repairs
+from dspy_proact.models.request_form import RequestForm
 from dspy_proact.models.server import find_server, first_calls
 from dspy_proact.models.spec import (
     COMPLETION_LIMIT,
@@ -55,6 +55,7 @@ from dspy_proact.models.spec import (
     with_one_limit,
     without_secrets,
 )
+from dspy_proact.models.tokens import image_tokens
 from dspy_proact.types import RoleIdentity
 
 _CANONICAL = {LIMIT, "reasoning_effort", "temperature", "top_p"}
@@ -177,7 +178,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
             form == "json_schema",
             (known.params - {SCHEMA}) | ({SCHEMA} if form else set()),
             trusts_schema=known.response_schema and route.needs_key,
-            repairs=Repairs(keeps_format=bool(own_form)),
+            request_form=RequestForm(keeps_format=bool(own_form)),
             first=partial(first_calls, route),
             cache=PromptCache(by_litellm=not route.native) if route.provider == "anthropic" else None,
         )

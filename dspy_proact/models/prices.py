@@ -1,4 +1,4 @@
-"""What litellm's bundled map says of a model: its price, its tokens and what it takes. Nothing is looked up online.
+"""What litellm's bundled map says of a model: its price, its limits and what it takes. Nothing is looked up online.
 
 Of a model that DSPy's own client calls it is read from litellm's files: importing litellm takes seconds.
 """
@@ -6,27 +6,21 @@ Of a model that DSPy's own client calls it is read from litellm's files: importi
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import distribution
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import dspy
 
 from dspy_proact.calls import SIZES, Price
-from dspy_proact.models.clients import import_litellm
+from dspy_proact.models.clients import import_litellm, litellm_folder
 from dspy_proact.models.dspy_internals import capabilities
 from dspy_proact.models.endpoint import Route
-from dspy_proact.models.spec import EMBEDDED, Capacity, unpriced_names
+from dspy_proact.models.spec import Capacity, unpriced_names
 
 EMBEDDED_PRICE = Price(prompt=0.0, completion=0.0, reason="the embedded model costs nothing")
-_CHARACTERS_A_TOKEN = 4
-_TOKENS_A_MESSAGE = _TOKENS_BEFORE_A_REPLY = 3
-_CHUNK = 1024
-"""Characters that are encoded at once: a longer run of one character would take minutes."""
 _SAMPLING = frozenset({"temperature", "top_p"})
 _REFUSED: Mapping[str, frozenset[str]] = {
     r"gpt-5-chat(-latest)?": frozenset({"reasoning_effort"}),
@@ -162,49 +156,5 @@ def _undated(name: str, provider: str) -> str:
 @cache
 def _bundled() -> Mapping[str, Mapping[str, Any]]:
     """The rows of litellm's map, each by its name in lower case."""
-    file = _litellm_folder() / "model_prices_and_context_window_backup.json"
+    file = litellm_folder() / "model_prices_and_context_window_backup.json"
     return {name.lower(): row for name, row in json.loads(file.read_bytes()).items()}
-
-
-def _litellm_folder() -> Path:
-    return Path(str(distribution("litellm").locate_file("litellm")))
-
-
-def count_tokens(model: str, messages: Sequence[Mapping[str, Any]]) -> int:
-    """Tokens of messages' texts as litellm counts them, of the stand-in four characters each; no images are counted."""
-    texts = [_text(message["content"]) for message in messages]
-    if model == EMBEDDED:
-        return sum(map(len, texts)) // _CHARACTERS_A_TOKEN
-    encoding = _encoding(model)
-    tokens = sum(_TOKENS_A_MESSAGE + _tokens(encoding, message["role"]) for message in messages)
-    return tokens + sum(_tokens(encoding, text) for text in texts) + _TOKENS_BEFORE_A_REPLY
-
-
-def _tokens(encoding: Any, text: str) -> int:
-    chunks = (text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK))
-    return sum(len(encoding.encode(chunk, disallowed_special=())) for chunk in chunks)
-
-
-@cache
-def _encoding(model: str) -> Any:
-    import tiktoken
-
-    # It would download the encodings that litellm brings along.
-    os.environ["TIKTOKEN_CACHE_DIR"] = str(_litellm_folder() / "litellm_core_utils" / "tokenizers")
-    try:
-        name = tiktoken.encoding_name_for_model(model)
-    except KeyError:
-        name = ""
-    return tiktoken.get_encoding(name if name == "o200k_base" else "cl100k_base")
-
-
-def _text(content: Any) -> str:
-    """The text of a message, whose content may be a list of texts and images."""
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content or ())
-
-
-def tokenizer_name(model: str) -> str:
-    """The tokenizer that counts the prompts of a model."""
-    if model == EMBEDDED:
-        return "four characters a token"
-    return "tiktoken" if model.startswith("openai/") else "tiktoken, a fallback: exact for OpenAI's models only"

@@ -38,7 +38,7 @@ from dspy_proact.errors import (
     UsageError,
 )
 from dspy_proact.models import Cost, Gate, Limits, ModelSpec, open_model
-from dspy_proact.models.gate import Budget
+from dspy_proact.models.budget import Budget
 from dspy_proact.switch import Switch
 
 pytestmark = QUIET
@@ -346,7 +346,7 @@ def test_attempts_to_connect_end_soon_but_to_a_model_that_has_answered_before(mo
         spec = ModelSpec(name="hosted_vllm/any", api_base=f"http://127.0.0.1:{free.getsockname()[1]}/v1")
         through = gate(retries=2)
         model = open_model(spec, ASSISTANT, through)
-        through.succeeded(model.caller)
+        through.health(model.caller).succeeded()
         assert ask(model).words == ["network"] * 3
         through.open(Switch())
         assert ask(model).words == ["network"]

@@ -14,9 +14,9 @@ from fakes.server import Answer
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import LimitReached, ProactError, ProviderError
 from dspy_proact.models import Gate, Limits
+from dspy_proact.models.budget import Cost, most_of
 from dspy_proact.models.engine import GatedEngine
 from dspy_proact.models.faults import Caller
-from dspy_proact.models.gate import Cost, most_of
 from dspy_proact.models.model import EmbeddedEngine
 from dspy_proact.programs.streaming import streamed
 

@@ -79,7 +79,7 @@ class ProgressOnStderr:
         """Say what is waited for."""
         self._say(with_options(str(stall), self._flags))
 
-    def repaired(self, who: str, change: str) -> None:
+    def form_changed(self, who: str, change: str) -> None:
         """Say what is sent otherwise."""
         self._say(f"{with_options(who, self._flags)}: {change}")
 

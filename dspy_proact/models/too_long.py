@@ -49,7 +49,7 @@ _TOTAL = (rf"requested(?: about)? {_NUMBER} tokens",)
 
 
 @dataclass(frozen=True)
-class Length:
+class TooLong:
     """What a request needs and what there is, in tokens; None where the server does not say."""
 
     context: int | None
@@ -60,7 +60,7 @@ class Length:
     """Of prompt and answer together."""
 
     @classmethod
-    def of(cls, message: str, body: ErrorBody, limit: int | None) -> "Length | None":
+    def of(cls, message: str, body: ErrorBody, limit: int | None) -> "TooLong | None":
         """The numbers of a refusal of a request with this limit; None where it is not about its length."""
         if not _REFUSED.search(f"{message} {body.codes}") or "maximum value for" in message:
             return None  # Groq names the context where the limit of an answer is too large for any prompt

@@ -20,7 +20,7 @@ _UNKNOWN = re.compile(r"(?i)unsupported|not supported|unrecogni[sz]ed|unknown|un
 _FORMATS = {"json_schema": "a JSON schema", "json_object": "JSON mode"}
 
 
-class Repairs:
+class RequestForm:
     """The changes that one model's provider has asked for.
 
     Args:
@@ -44,7 +44,7 @@ class Repairs:
                 config = replace(config, max_tokens=None, extensions={**others, self._limit_name: limit})
         return request if config is request.config else replace(request, config=config)
 
-    def mend(self, sent: Request, fault: Fault) -> str | None:
+    def change(self, sent: Request, fault: Fault) -> str | None:
         """Change the form of requests after a fault of the one that was sent so.
 
         Returns what is changed, as a sentence, which is empty where another refusal has changed it before; None where

@@ -1,20 +1,29 @@
-"""How many tokens an image is to a model, by the rule that its provider has published.
+"""How many tokens texts and images are to a model: texts as litellm counts them, images by the provider's own rule.
 
-Sources: OpenAI's guide to images, "Calculating costs" (tiles of 512 pixels, or patches of 32), and Anthropic's guide to
-vision (750 pixels a token). OpenAI's rules are those of high detail, which its `auto` takes for any but small images.
+Sources of those rules: OpenAI's guide to images, "Calculating costs" (tiles of 512 pixels, or patches of 32), and
+Anthropic's guide to vision (750 pixels a token). OpenAI's rules are those of high detail, which its `auto` takes for
+any but small images.
 """
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from io import BytesIO
 from math import ceil, floor, sqrt
+from typing import Any
 
 from dspy.lm15 import ImagePart, Request, TextPart
 
 from dspy_proact.errors import CorpusError
 from dspy_proact.images import measured
+from dspy_proact.models.clients import litellm_folder
 from dspy_proact.models.spec import EMBEDDED
 
+_CHARACTERS_A_TOKEN = 4
+_TOKENS_A_MESSAGE = _TOKENS_BEFORE_A_REPLY = 3
+_CHUNK = 1024
+"""Characters that are encoded at once: a longer run of one character would take minutes."""
 _DATED = r"(-\d{4}-\d{2}-\d{2}|-latest)?"
 _TILES = {
     r"gpt-4o-mini": (2833, 5667),
@@ -31,6 +40,42 @@ _CLAUDE = r"(.*\.)?claude-(3[.-].*|((opus|sonnet|haiku)-)?4([.-][0-6])?(-\d{8}.*
 _LONGEST_CLAUDE, _MOST_CLAUDE = 1568, 1600
 _PATCH, _MOST_UNKNOWN = 14, 16_384
 """Pixels of the smallest patch, and tokens of the most tiles, of models whose weights are public."""
+
+
+def count_tokens(model: str, messages: Sequence[Mapping[str, Any]]) -> int:
+    """Tokens of messages' texts as litellm counts them, of the stand-in four characters each; no images are counted."""
+    contents = (message["content"] or () for message in messages)
+    texts = [text if isinstance(text, str) else "".join(part.get("text", "") for part in text) for text in contents]
+    if model == EMBEDDED:
+        return sum(map(len, texts)) // _CHARACTERS_A_TOKEN
+    encoding = _encoding(model)
+    tokens = sum(_TOKENS_A_MESSAGE + _tokens(encoding, message["role"]) for message in messages)
+    return tokens + sum(_tokens(encoding, text) for text in texts) + _TOKENS_BEFORE_A_REPLY
+
+
+def _tokens(encoding: Any, text: str) -> int:
+    chunks = (text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK))
+    return sum(len(encoding.encode(chunk, disallowed_special=())) for chunk in chunks)
+
+
+@cache
+def _encoding(model: str) -> Any:
+    import tiktoken
+
+    # It would download the encodings that litellm brings along.
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(litellm_folder() / "litellm_core_utils" / "tokenizers")
+    try:
+        name = tiktoken.encoding_name_for_model(model)
+    except KeyError:
+        name = ""
+    return tiktoken.get_encoding(name if name == "o200k_base" else "cl100k_base")
+
+
+def tokenizer_name(model: str) -> str:
+    """The tokenizer that counts the prompts of a model."""
+    if model == EMBEDDED:
+        return "four characters a token"
+    return "tiktoken" if model.startswith("openai/") else "tiktoken, a fallback: exact for OpenAI's models only"
 
 
 def image_tokens(model: str, width: int, height: int) -> int | None:

@@ -24,7 +24,7 @@ class Changes(CallObserver):
     def __init__(self):
         self.lines = []
 
-    def repaired(self, who, change):
+    def form_changed(self, who, change):
         self.lines.append(f"{who}: {change}")
 
 

@@ -13,10 +13,10 @@ from PIL import Image
 from dspy_proact.calls import Price
 from dspy_proact.errors import LimitReached, SetupFault
 from dspy_proact.images import prepare
-from dspy_proact.models import Gate, Limits, ModelSpec, image_tokens, open_model
+from dspy_proact.models import Gate, Limits, ModelSpec, count_tokens, image_tokens, open_model
+from dspy_proact.models.budget import most_of
 from dspy_proact.models.endpoint import find_route
-from dspy_proact.models.gate import most_of
-from dspy_proact.models.prices import count_tokens, find_capacity
+from dspy_proact.models.prices import find_capacity
 from dspy_proact.programs import Direct
 from dspy_proact.programs.program import Question
 
