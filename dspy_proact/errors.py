@@ -22,6 +22,7 @@ A `StageError` becomes an unscored row with its kind and reason: never the worst
 denominator. A `Halt` is no `Exception` because DSPy and its optimizers swallow those.
 """
 
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 
@@ -118,3 +119,10 @@ class StorageFault(Halt):
 
 class Interrupted(Halt):
     """The person asked to stop; the same command goes on."""
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and its causes, the nearest first."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

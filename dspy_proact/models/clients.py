@@ -42,13 +42,6 @@ _posted: ContextVar[set[str] | None] = ContextVar("dspy_proact_posted", default=
 """Addresses to which the attempt that goes on by litellm has sent a request; a provider's log-in has its own."""
 
 
-def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and its causes, the nearest first."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
 class WireError(Exception):
     """An answer was refused. The clients wrap it in errors of their own."""
 

@@ -17,9 +17,8 @@ from typing import Any, TypeVar
 from dspy.lm15 import Config, Request, Response, Usage
 
 from dspy_proact.calls import FINISHES, MOST_TOKENS, Call, record_call
-from dspy_proact.errors import Interrupted, SetupFault
+from dspy_proact.errors import Interrupted, SetupFault, chain
 from dspy_proact.models.budget import Cost, Limits, most_of
-from dspy_proact.models.clients import chain
 from dspy_proact.models.dspy_internals import StreamEvent
 from dspy_proact.models.faults import Caller, understand
 from dspy_proact.models.gate import Gate

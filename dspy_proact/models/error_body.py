@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from dspy_proact.models.clients import chain
+from dspy_proact.errors import chain
 
 _TEXTS = ("message", "msg", "detail", "error", "reason")
 """Fields that may hold a sentence, or an object that does."""

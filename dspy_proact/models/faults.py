@@ -18,7 +18,6 @@ import os
 import re
 import socket
 import ssl
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,8 +25,8 @@ import httpx
 from dspy import lm15
 
 from dspy_proact.calls import Price
-from dspy_proact.errors import ContentError, Halt, ProviderError, SetupFault, StageError
-from dspy_proact.models.clients import RedirectError, WireError, chain
+from dspy_proact.errors import ContentError, Halt, ProviderError, SetupFault, StageError, chain
+from dspy_proact.models.clients import RedirectError, WireError
 from dspy_proact.models.dspy_internals import ConnectTimeout, retry_after_seconds
 from dspy_proact.models.error_body import ErrorBody, error_body
 from dspy_proact.models.redaction import redacted
@@ -66,7 +65,7 @@ _WIRE_NAMES = {
     "top_k": "top_?k",
 }
 """Names under which parameters go out, as patterns; any other goes out under its own."""
-_NO_SCHEMA = re.compile(r"(?i)pars\w* grammar|grammar|guided[_ ](json|grammar|decoding)|json[_ ]?schema")
+_NO_SCHEMA = re.compile(r"(?i)grammar|guided[_ ](json|grammar|decoding)|json[_ ]?schema")
 """How a server refuses a schema with HTTP 500."""
 _NO_SYSTEM = re.compile(
     r"(?i)developer instruction is not enabled|system (role|message|prompt|instruction)s? (is |are )?not "
@@ -206,14 +205,9 @@ def understand(error: Exception, caller: Caller) -> Fault:
     """Classify a failure of an engine."""
     failure = _Failure.of(error, caller)
     if problem := _unusable(failure):
-        return Fault("setup", _setup(failure, problem), retry=False)
-    if refusal := _of_this_request(failure) or _of_every_request(failure):
-        return refusal
-    if cause := next((cause for cause in chain(error) if _is_of_connecting(cause)), None):
-        through = f". {failure.excerpt}" if "proxy" in failure.message.lower() else ""
-        detail = f"no connection to {caller.address or 'its provider'}: {_why(cause)}{through}"
-        billed = not isinstance(cause, _UNREACHED)
-        return Fault("network", ProviderError("network", detail), retry=True, may_be_billed=billed, unreached=True)
+        return Fault("setup", SetupFault(f"{caller.whose}: {problem}"), retry=False)
+    if known := _of_this_request(failure) or _of_every_request(failure) or _of_connecting(failure):
+        return known
     if word := failure.word:
         lost = word == "network" or (word == "timeout" and failure.status is None)
         after = getattr(error, "retry_after", None)
@@ -225,17 +219,6 @@ def understand(error: Exception, caller: Caller) -> Fault:
         return Fault("refused", ContentError("refused", failure.excerpt), retry=False)
     unreadable = ProviderError("server", f"not a readable answer: {failure.excerpt}")
     return Fault("server", unreadable, retry=True, may_be_billed=True)
-
-
-def _is_of_connecting(cause: BaseException) -> bool:
-    return isinstance(cause, _UNREACHED) or (isinstance(cause, OSError) and cause.errno in _NO_WAY)
-
-
-def _why(cause: BaseException) -> str:
-    """Why no connection was made, in the system's words."""
-    if isinstance(cause, OSError) and cause.errno and not isinstance(cause, ssl.SSLError | socket.gaierror):
-        return os.strerror(cause.errno)
-    return getattr(cause, "strerror", None) or "it took too long"
 
 
 def _unusable(failure: _Failure) -> str | None:
@@ -292,16 +275,26 @@ def _of_every_request(failure: _Failure) -> Fault | None:
         return _denial(failure, f"no such model at this endpoint ({failure.http})", hint)
     if _NO_SYSTEM.search(failure.message):
         return _denial(failure, "it takes no system message, which every program sends. Name another model")
-    name = next((name for name in _by_field(failure) if failure.names(_WIRE_NAMES.get(name, name))), None)
+    # The one that stands in the field for it comes before those in the sentence.
+    patterns = {name: _WIRE_NAMES.get(name, name) for name in caller.sent}
+    field = failure.body.parameter
+    sent = sorted(patterns, key=lambda name: not re.search(patterns[name], field, re.IGNORECASE))
+    name = next((name for name in sent if failure.names(patterns[name])), None)
     return _parameter(failure, name) if name else None
 
 
-def _by_field(failure: _Failure) -> Sequence[str]:
-    """The parameters that were sent, first the one that stands in the field for it."""
-    field = failure.body.parameter
-    return sorted(
-        failure.caller.sent, key=lambda name: not re.search(_WIRE_NAMES.get(name, name), field, re.IGNORECASE)
-    )
+def _of_connecting(failure: _Failure) -> Fault | None:
+    """A connection that was not made; None for any other failure."""
+    for cause in chain(failure.error):
+        if isinstance(cause, _UNREACHED) or (isinstance(cause, OSError) and cause.errno in _NO_WAY):
+            why = getattr(cause, "strerror", None) or "it took too long"
+            if isinstance(cause, OSError) and cause.errno and not isinstance(cause, ssl.SSLError | socket.gaierror):
+                why = os.strerror(cause.errno)
+            through = f". {failure.excerpt}" if "proxy" in failure.message.lower() else ""
+            detail = f"no connection to {failure.caller.address or 'its provider'}: {why}{through}"
+            billed = not isinstance(cause, _UNREACHED)
+            return Fault("network", ProviderError("network", detail), retry=True, may_be_billed=billed, unreached=True)
+    return None
 
 
 def _parameter(failure: _Failure, name: str) -> Fault:
@@ -322,8 +315,5 @@ def _denial(
     """A refusal that every call would meet, unless the model has answered some."""
     sentence = f"{problem}.{hint} The server said: {failure.excerpt}"
     denied = ProviderError("denied", sentence)
-    return Fault("setup", denied, retry=False, setup=_setup(failure, sentence, change), **more)
-
-
-def _setup(failure: _Failure, problem: str, change: tuple[str, str, str] | None = None) -> SetupFault:
-    return SetupFault(f"{failure.caller.whose}: {problem}", change)
+    setup = SetupFault(f"{failure.caller.whose}: {sentence}", change)
+    return Fault("setup", denied, retry=False, setup=setup, **more)

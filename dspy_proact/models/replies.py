@@ -4,7 +4,6 @@ It is read at the engine's border, before it is logged: thoughts become a part o
 separated them; the finish reason is what the provider's word means; an error in a body is the provider's failure.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,6 +25,7 @@ from dspy.lm15 import (
 from dspy_proact.calls import Call
 from dspy_proact.errors import ContentError
 from dspy_proact.models.dspy_internals import StreamEvent
+from dspy_proact.models.error_body import ErrorBody, read_error_body
 from dspy_proact.models.thoughts import (
     BEGINNING,
     HINTS,
@@ -162,12 +162,10 @@ def failure_in(data: Mapping[str, Any] | None) -> lm15.ProviderError | None:
     error = choice.get("error") or _further(choice).get("error") or (None if choice else data.get("error"))
     if not error and finish_named(_native_finish(data)) != "error":
         return None
-    fields = error if isinstance(error, dict) else {"message": error}
-    message = fields.get("message") or error or "the provider ended the reply by the finish reason 'error'"
-    code = str(fields.get("code") or "")
-    status = int(code) if re.fullmatch(r"[45]\d\d", code) else None
-    kind = lm15.ServerError if status is None or status >= 500 else lm15.InvalidRequestError
-    return _KINDS.get(status or 0, kind)(str(message), provider_code=code or None, status=status)
+    other = error or "the provider ended the reply by the finish reason 'error'"
+    body = read_error_body({"error": error}) or ErrorBody(str(other))
+    kind = lm15.ServerError if (body.status or 500) >= 500 else lm15.InvalidRequestError
+    return _KINDS.get(body.status or 0, kind)(body.message, provider_code=body.codes or None, status=body.status)
 
 
 def _native_finish(data: Mapping[str, Any] | None) -> object:
