@@ -64,6 +64,11 @@ class Call(Frozen):
     """The parameter of the request that was not sent, since the provider had refused it; None where all were."""
 
 
+def was_cut(calls: Iterable[Call]) -> bool:
+    """Whether any reply was cut at its limit."""
+    return any(call.finish_reason == "length" for call in calls)
+
+
 Stage = Literal["response", "verdict"]
 
 

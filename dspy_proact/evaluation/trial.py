@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from dspy_proact.calls import Call, collect_calls
+from dspy_proact.calls import Call, collect_calls, was_cut
 from dspy_proact.errors import Halt, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
@@ -219,7 +219,7 @@ class _Work:
                     graded = self.answering
                     if isinstance(graded, Ask):
                         answer, error = _came(await attempted(graded.answer(self.declared, self.case)))
-                        truncated = any(call.finish_reason == "length" for call in calls)
+                        truncated = was_cut(calls)
                         graded = answer
                     for _ in range(0 if graded is None else self.votes):
                         verdict, why = _came(await attempted(self.grading.grade(self.declared, self.case, graded)))

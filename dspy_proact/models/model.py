@@ -62,9 +62,6 @@ _CANONICAL = {LIMIT, "reasoning_effort", "temperature", "top_p"}
 """Parameters that DSPy words for every provider; any other goes into the body as it is."""
 
 
-_FLEX = {"service_tier": "flex"}
-
-
 @dataclass(frozen=True)
 class Model:
     """A model in a role, ready to be called."""
@@ -145,7 +142,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
     capacity = find_capacity(route) if LIMIT in params else _capacity(route)
     known = {"capacity": capacity, "temperature": role.temperature}
     preset = decoding(name, role.writes, **known)
-    sent = decoding(name, role.writes, {**_FLEX, **params} if gate.flex else params, **known)
+    sent = decoding(name, role.writes, {"service_tier": "flex", **params} if gate.flex else params, **known)
     limit = sent.get(LIMIT)
     price = spec.price or find_price(route, sent)
     if gate.flex and sent.get("service_tier") == "flex":

@@ -219,7 +219,7 @@ def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str
     if unscored:
         reasons = ", ".join(f"{reason} {count}" for reason, count in summary.unscored_reasons.items())
         yield f"unscored {unscored}: {reasons}. Strict scores count them as 0."
-    yield from cause_lines(summary.outcomes)
+    yield from cause_lines(summary.causes)
     yield from _cut_lines(summary)
     if pending:
         groups = counted(summary.group_count, nouns.group, nouns.groups)

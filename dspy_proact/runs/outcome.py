@@ -1,12 +1,11 @@
 """What became of each case of a run, read from disk: the one reader that reports, lists and comparisons build on."""
 
-import dataclasses
 import gc
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal, get_args
 
@@ -15,17 +14,15 @@ from pydantic import BaseModel, ValidationError
 from dspy_proact.calls import FINISHES, Call, CallTally, CallUsage, Failure, Price, Stage, StageKey, Usage
 from dspy_proact.errors import RunError
 from dspy_proact.kept import CALLS, first_fault
-from dspy_proact.plain_text import folded
 from dspy_proact.prompt_counts import PromptCounts
 from dspy_proact.runs.benchmark import CONTROL
+from dspy_proact.runs.causes import Cause, causes_of
 from dspy_proact.runs.folder import CaseRecord, RunFolder
 from dspy_proact.runs.ledger import Grading, StageEvent, VerdictRecord
 from dspy_proact.runs.manifest import Manifest
 from dspy_proact.runs.votes import NO_CUTS, Cuts, joint_grade
 
 State = Literal["scored", "unscored", "pending"]
-_MOST_CAUSES = 5
-"""In a text; documents have all."""
 
 
 @dataclass(frozen=True)
@@ -111,38 +108,6 @@ class Outcome:
         return len({verdict.label for verdict in self.verdicts}) > 1
 
 
-@dataclass(frozen=True)
-class Cause:
-    """What several stages failed for, in sentences that differ in numbers and identifiers at most."""
-
-    count: int
-    reason: str
-    """Stage and reason, such as `verdict: refused`."""
-    sentence: str
-    """Of the first of them."""
-
-    def __str__(self) -> str:
-        return f"{self.count} x {self.reason}: {self.sentence}"
-
-
-def causes_of(outcomes: Iterable[Outcome]) -> list[Cause]:
-    """What failed and why, the commonest first; without what says no more than its reason."""
-    groups = defaultdict[tuple[str, str], list[str]](list)
-    for outcome in outcomes:
-        for stage, failure in outcome.failures:
-            if failure.detail:
-                groups[f"{stage}: {failure.reason}", folded(failure.detail)].append(failure.detail)
-    causes = [Cause(len(sentences), reason, sentences[0]) for (reason, _), sentences in groups.items()]
-    return sorted(causes, key=lambda cause: -cause.count)
-
-
-def cause_lines(outcomes: Iterable[Outcome]) -> list[str]:
-    """The commonest causes in a line each, and how many stages failed for others."""
-    causes = causes_of(outcomes)
-    others = sum(cause.count for cause in causes[_MOST_CAUSES:])
-    return [*map(str, causes[:_MOST_CAUSES]), *([f"{others} x other causes"] if others else [])]
-
-
 class Outcomes:
     """Counts over several outcomes."""
 
@@ -176,7 +141,7 @@ class Outcomes:
     @cached_property
     def causes(self) -> list[Cause]:
         """What failed and why."""
-        return causes_of(self.outcomes)
+        return causes_of(failure for outcome in self.outcomes for failure in outcome.failures)
 
     def count(self, state: State) -> int:
         """Outcomes in a state."""
@@ -185,7 +150,7 @@ class Outcomes:
     def counts(self) -> dict[str, Any]:
         """Counts by state, and the reasons of what is unscored, as JSON."""
         states = {state: self.count(state) for state in get_args(State)}
-        causes = [dataclasses.asdict(cause) for cause in self.causes]
+        causes = [asdict(cause) for cause in self.causes]
         reasons = {"unscored_reasons": self.unscored_reasons, **({"failure_causes": causes} if causes else {})}
         return {"total": len(self.outcomes), **states, **reasons}
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from dspy_proact.calls import Call, CallObserver, collect_calls
+from dspy_proact.calls import Call, CallObserver, collect_calls, was_cut
 from dspy_proact.errors import Halt, RefusedAlike, StageError, UnusableContent
 from dspy_proact.kept import NoReply
 from dspy_proact.runs.benchmark import Case, Runnable
@@ -193,7 +193,7 @@ class Runner:
         if key.stage == "response":
             with collect_calls() as calls:
                 answer = _as_kept(await self.benchmark.answer(work.case, self._chains.earlier(work)))
-            return {"answer": answer, "truncated": any(call.finish_reason == "length" for call in calls)}
+            return {"answer": answer, "truncated": was_cut(calls)}
         kept = self.ledger.answer(work)
         assert kept is not None, "a verdict is open only after its response"
         answer = self.benchmark.answer_type.model_validate(kept)

@@ -49,13 +49,6 @@ def test_a_server_that_cuts_prompts_is_named_with_the_option_below_the_headline(
     assert top.index("</h1>") < top.index("seems to cut prompts")
 
 
-def test_a_context_in_which_prompts_end_is_named(server, tmp_path, proactbench):
-    summary = run(server, tmp_path, assistant=counting(400), judge=counting(lambda size: size // 4))
-    (line,) = caveats(summary)
-    assert "It counted 400 tokens for each of 4 of " in line
-    assert "OLLAMA_CONTEXT_LENGTH" in line
-
-
 def test_a_server_that_counts_no_tokens_is_not_said_to_count_none(server, tmp_path, proactbench):
     summary = run(server, tmp_path, assistant=counting(None), judge=counting(lambda size: size // 4))
     (line,) = caveats(summary)

@@ -14,7 +14,7 @@ from rich.cells import cell_len, set_cell_size
 from dspy_proact.cli.options.arguments import with_options_of_models
 from dspy_proact.cli.options.benchmark import LEFT_OUT, is_results, summary_of
 from dspy_proact.plain_text import printable
-from dspy_proact.runs import CONTROL, Outcome, RunFolder, cause_lines, controls_of, read_run
+from dspy_proact.runs import CONTROL, Outcome, RunFolder, cause_lines, causes_of, controls_of, read_run
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.reporting import Reporting
@@ -146,7 +146,7 @@ def print_cases(
     note = ", each epoch counted" if several else ""
     left = f", {len(shown):,} of them above; --limit {len(matching)} lists all" if len(shown) < len(matching) else ""
     click.echo(textwrap.fill(printable(f"{' and '.join(counts)}{note}{left}."), width))
-    for line in cause_lines(matching):
+    for line in cause_lines(causes_of(failure for outcome in matching for failure in outcome.failures)):
         click.echo(textwrap.fill(printable(with_options_of_models(line)), width))
     if rephrased:
         note = f"[{_REPHRASED}]: the other run words this case differently; the two cannot be compared."

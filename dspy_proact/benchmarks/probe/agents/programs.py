@@ -16,7 +16,7 @@ from dspy_proact.benchmarks.probe.agents.sql import cut
 from dspy_proact.benchmarks.probe.agents.tools import Observation, Toolbox
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, Solution, TaskView
-from dspy_proact.calls import collect_calls
+from dspy_proact.calls import collect_calls, was_cut
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Embedder
 from dspy_proact.programs import FencedJSON
@@ -143,8 +143,7 @@ class AgentModule(Program):
             tools = Toolbox(task.items, self.bounds, embed, now=asking is ask_now)
             session = Session(self, asking, task, tools)
             solution = session.solution(await self._work(session))
-        truncated = any(call.finish_reason == "length" for call in calls)
-        return dspy.Prediction(**solution.model_copy(update={"truncated": truncated}).model_dump())
+        return dspy.Prediction(**solution.model_copy(update={"truncated": was_cut(calls)}).model_dump())
 
     def messages(self, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The first request about these inputs."""
