@@ -5,6 +5,7 @@ import json
 
 import pytest
 from drivers.client import ASSISTANT, JUDGE, Chat, answers, ask, awaited, gate
+from fakes.local import LOCAL_SERVERS
 from fakes.server import Answer
 
 from dspy_proact.errors import ContentError, ProviderError, RefusedAlike, SetupFault
@@ -139,19 +140,18 @@ def test_what_a_filter_refuses_is_of_that_request_alone_also_before_any_answer(s
     assert (first.error.reason, second.text) == ("filtered", "one")
 
 
-OLD = (
-    "This model's maximum context length is {} tokens. However, you requested {} tokens ({} in the messages, {} in the"
-)
-NEW = (
-    "'max_tokens' or 'max_completion_tokens' is too large: 32768. This model's maximum context length is 4096 tokens "
-    "and your request has 1096 input tokens (32768 > 4096 - 1096)."
-)
+def too_long(kind, prompt):
+    """The refusal by a stand-in of a local server, whose context has 4,096 tokens, of a prompt of so many."""
+    local = LOCAL_SERVERS[kind]
+    return body(local.too_long, local.refusal(prompt, 32768, 4096))
+
+
 ROOM, ALONE = "`judge.params` max_tokens=3000 fits", "the prompt alone is too long"
 BOTH = "33,864 were requested (1,096 of the prompt and 32,768 of the answer's limit)"
 # Who says how that it was too long, and what is said of it. The limit of a verdict is 32,768.
 LENGTHS = {
-    "OpenAI": (openai_error(400, OLD.format(4096, 33864, 1096, 32768)), (BOTH, ROOM)),
-    "vLLM": (body(400, {"object": "error", "message": NEW, "code": 400}), (BOTH, ROOM)),
+    "vLLM": (too_long("vLLM", 1096), (BOTH, ROOM)),
+    "vLLM, formerly, and OpenAI": (too_long("an older vLLM", 1096), (BOTH, ROOM)),
     "vLLM, the prompt": (
         body(400, {"message": "The decoder prompt (length 5000) is longer than the maximum model length of 4096."}),
         ("the context has 4,096 tokens and 5,000 were requested", ALONE),
@@ -165,27 +165,8 @@ LENGTHS = {
         ("the context has 4,096 tokens and 5,000 were requested", ALONE),
     ),
     "llama.cpp, later": (openai_error(500, "Context size has been exceeded."), ("a larger context",)),
-    "TGI": (
-        body(
-            422,
-            {
-                "error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. "
-                "Given: 1096 `inputs` tokens and 32768 `max_new_tokens`",
-                "error_type": "validation",
-            },
-        ),
-        (BOTH, ROOM),
-    ),
-    "LM Studio": (
-        body(
-            400,
-            {
-                "error": "Trying to keep the first 5000 tokens when context the overflows. However, the model is "
-                "loaded with context length of only 4096 tokens, which is not enough."
-            },
-        ),
-        ("the context has 4,096 tokens and 5,000 were requested", ALONE),
-    ),
+    "TGI": (too_long("TGI", 1096), (BOTH, ROOM)),
+    "LM Studio": (too_long("LM Studio", 5000), ("the context has 4,096 tokens and 5,000 were requested", ALONE)),
     "Ollama": (body(400, {"error": "the input length exceeds the context length"}), ("a larger context",)),
     "Anthropic": (
         openai_error(400, "prompt is too long: 208310 tokens > 200000 maximum", type="invalid_request_error"),
@@ -260,7 +241,7 @@ def test_refusals_after_an_answer_end_nothing(server):
 
 def test_five_that_are_too_long_end_the_run_with_the_limit_that_fits_all_of_them(server):
     lengths = [1096, 1296, 1096, 1096, 1096]
-    answers(server, *(openai_error(400, OLD.format(4096, n + 32768, n, 32768)) for n in lengths))
+    answers(server, *(too_long("an older vLLM", length) for length in lengths))
     model = opened(server, VLLM)
     failure = [ask(model).error for _ in lengths][-1]
     assert isinstance(failure, SetupFault)
