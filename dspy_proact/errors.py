@@ -11,8 +11,8 @@
     BaseException
     └── Halt                  ends the run or compile at once, keeping what is on disk
         ├── SetupFault        the provider refuses us for good (key, model, parameter)
-        │   └── RefusedAlike  several requests met one refusal, and none an answer; the command tries them again
-        ├── UnusableContent   the first answers are all of no use; once mended, the command tries them again
+        │   └── RefusedAlike  several requests were refused alike, and none answered; the command retries them
+        ├── UnusableContent   none of the first answers can be used; once mended, the command retries them
         ├── LimitReached      the person's limit of calls, tokens or money; the same command goes on
         ├── ProviderDown      one call after another fails for good; the same command goes on
         ├── StorageFault      what was answered cannot be kept
@@ -102,7 +102,7 @@ class RefusedAlike(SetupFault):
 
 
 class UnusableContent(Halt):
-    """The first responses, or verdicts of a judge, are all of no use: empty, cut or unreadable."""
+    """None of the first responses, or verdicts of a judge, can be used: all are empty, cut or unreadable."""
 
 
 class LimitReached(Halt):

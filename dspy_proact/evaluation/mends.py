@@ -27,7 +27,7 @@ def greater_limits(folder: RunFolder, models: Iterable[AnyModel]) -> dict[str, i
 
 
 def has_hope(folder: RunFolder) -> bool:
-    """Whether any stage failed for what may be otherwise at the next request, which is the same."""
+    """Whether any stage failed for a reason with which the same request may succeed another time."""
     failures = (event.failure for event in latest(folder.events()).values())
     return any(failure and failure.reason not in _FUTILE for failure in failures)
 
@@ -50,20 +50,21 @@ def _cause(
 ) -> tuple[str, tuple[str, str, str] | None]:
     """The likely cause in a sentence, and the change of a parameter that mends it."""
     cut = sum(calls[-1].finish_reason == "length" for _, calls in failures if calls)
-    last = failures[-1][0].detail or "no further reason"
+    last = f"The last one: {failures[-1][0].detail or 'no further reason'}"
     if not isinstance(model, Model) or model.embedded:
-        return f"The last one: {last}", None
+        return last, None
     argument, limit = model.role.argument, model.decoding.get("max_tokens")
     if 2 * cut > len(failures):
-        at = f"at the limit of {limit:,} tokens" if limit else "by the server, without a limit of ours"
+        if limit is None:
+            return f"{cut} of them were cut by the server, and no limit was sent: raise its own", None
+        at = f"{cut} of them were cut at the limit of {limit:,} tokens"
         if greater := model.greater_limit:
             change = (argument, "max_tokens", str(greater))
-            return f"{cut} of them were cut {at}: raise it with `{argument}.params` max_tokens={greater}", change
-        return f"{cut} of them were cut {at}, which is the most that is known of the model: name another model", None
-    unreadable = any(failure.reason == "unreadable" for failure, _ in failures)
-    if unreadable and model.form is None:
-        mend = f"`{argument}.params` response_format=json_schema sends one"
-        return f"No JSON schema is sent with the requests: {mend}", (argument, "response_format", "json_schema")
-    if unreadable:
-        return f"The answers are no JSON of the form that is asked for; the last one: {last}", None
-    return f"The last one: {last}", None
+            return f"{at}: raise it with `{argument}.params` max_tokens={greater}", change
+        return f"{at}, the most that the model is known to give: name another model", None
+    if any(failure.reason == "unreadable" for failure, _ in failures):
+        if model.form is None:
+            mend = f"`{argument}.params` response_format=json_schema sends one"
+            return f"No JSON schema is sent with the requests: {mend}", (argument, "response_format", "json_schema")
+        last = f"The answers are not JSON of the requested form. {last}"
+    return last, None

@@ -1,4 +1,13 @@
-"""Models: a litellm name becomes a `dspy.LM` behind the gate, or the embedded stand-in."""
+"""Models: a litellm name becomes a `dspy.LM` behind the gate, or the embedded stand-in.
+
+a name, its parameters and endpoint     spec, endpoint, server, prices, allowed
+a model that can be called              model, embedder
+the way of a call                       logged, engine, gate (budget, slots, pacing, health), clients
+the form of its request                 request_form, prompt_cache, tokens
+an answer                               replies, thoughts
+a failure                               faults, error_body, too_long, redaction
+what is relied on in DSPy               dspy_internals
+"""
 
 from dspy_proact.models.allowed import AllowedModels
 from dspy_proact.models.budget import Cost, Limits

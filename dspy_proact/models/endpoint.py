@@ -29,7 +29,7 @@ _COMPATIBLE = frozenset(
 """litellm's names of servers of one's own."""
 _NO_HEADER = re.compile(r"[^\x20-\x7e\xa0-\xff]")
 _SIGNS_IN = ("chatgpt", "github_copilot")
-"""Of which litellm asks for a log-in in a browser as soon as a name of theirs is looked up."""
+"""Providers for which litellm begins a log-in in a browser as soon as a name is looked up."""
 _FIXED_ENDPOINTS = {
     "BYTEZ": "api.bytez.com",
     "REPLICATE": "api.replicate.com",

@@ -33,7 +33,7 @@ from dspy_proact.switch import HEARTBEAT
 
 T = TypeVar("T")
 _PATIENCE_TO_CONNECT = 8.0
-"""Seconds for attempts at a call to a model that has never answered, and to which no connection is made."""
+"""Seconds of attempts at a call, while no connection to the model has been made."""
 
 
 class GatedEngine:

@@ -24,7 +24,7 @@ class ModelHealth:
     answered: bool = False
     """Whether it has answered a call, of this command or one before it in the same folder."""
     responded: bool = False
-    """Whether it has responded to any call of this command, if only with a refusal."""
+    """Whether it has responded to any call of this command, by an answer or a refusal."""
     failures: int = 0
     """Calls that failed after all retries since the last answer."""
     last: str = ""
@@ -80,6 +80,6 @@ class ModelHealth:
         if fault.parameter and self._fitting:
             change = (caller.argument, fault.parameter, str(min(self._fitting)))
         answer = sentence if fault.word == "too_long" else f"The server said: {sentence}"
-        mend = ". `scope.keep_going` leaves the requests unscored that meet this" if keep_going is False else ""
+        mend = ". `scope.keep_going` leaves such requests unscored and goes on" if keep_going is False else ""
         count = f"{self._refusals[kind]} requests were refused alike, and none was answered"
         return RefusedAlike(f"{caller.whose}: {count} ({reason}). {answer}{mend}", change)

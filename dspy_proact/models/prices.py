@@ -29,7 +29,7 @@ _REFUSED: Mapping[str, frozenset[str]] = {
 }
 """Parameters that OpenAI's models refuse by litellm's rules, where DSPy does not know it."""
 _ASK_A_SERVER = ("huggingface", "lemonade", "ollama", "ollama_chat")
-"""Of whose models litellm asks the network."""
+"""Providers whose models litellm looks up over the network."""
 
 
 def find_capacity(route: Route) -> Capacity:
@@ -147,7 +147,7 @@ def _of_its_family(model: str) -> dict[str, Any]:
 
 
 def _undated(name: str, provider: str) -> str:
-    """A model's name without its version, or without what makes a fine-tuned model's one's own."""
+    """A model's name without its version, or without the owner and the number of a fine-tuned one."""
     if "ft:" in name:
         return re.sub(r"(:[^:]*){3}$", "", name)
     return re.sub(r"-\d+$" if provider == "gemini" else r"-\d{4}-\d\d-\d\d$", "", name)

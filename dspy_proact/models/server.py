@@ -1,7 +1,7 @@
 """What an endpoint says of itself: how long a context it has, and how many requests it answers at a time.
 
-It is asked by GET, once a process, and only at an address that a person gave. No model is called. Of a server that is
-slow, refuses, redirects or says something else nothing is known.
+It is asked by GET, once a process, and only at an address that a person gave. No model is called. Nothing is known of
+a server that is slow, refuses, redirects or answers anything else.
 """
 
 import json
@@ -27,7 +27,7 @@ _PROMPT = 3072
 _CONTEXTS = ("max_model_len", "context_length", "max_context_length", "context_window")
 """Names of a model's context in `/v1/models`: vLLM and SGLang, OpenRouter, Mistral, Groq."""
 _MOST = 10**9
-"""A larger count is none."""
+"""A larger number is no count of tokens or requests."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dspy_proact.models.error_body import ErrorBody
 
 _LEAST = 16
-"""Tokens: an answer that has room for fewer is none."""
+"""Tokens: room for fewer is room for no answer."""
 _NUMBER = r"([\d,_]*\d)"
 _REFUSED = re.compile(
     r"context[_ ](length|size|window|limit)|maximum model length|(prompt|input|request|conversation) is "

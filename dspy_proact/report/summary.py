@@ -91,7 +91,7 @@ class Summary(MeasuredRun):
             yield f"Thoughts were taken out of the text of {' and '.join(counts)}, where the server had left them."
         if self.finishes:
             words = ", ".join(f"{word!r} {count}" for word, count in self.finishes.items())
-            yield f"Replies that ended for a reason which is not known, and were used as they are: {words}."
+            yield f"Replies with an unknown finish reason, used as they are: {words}."
 
     def __repr__(self) -> str:
         text = f"{self.model_name}{self.graded_by}, {len(self.scored)}/{len(self.outcomes)} scored"

@@ -75,7 +75,7 @@ CUT = Answer(None, finish_reason="length")
     [
         ("assistant", CUT, "10 of them were cut at the limit of 8,192 tokens", "--model-param max_tokens=16384"),
         ("judge", Answer('{"reas', "length"), "were cut at the limit of 32,768", "--judge-param max_tokens=65536"),
-        ("judge", Answer("Sure, that passes."), "The answers are no JSON of the form that is asked for", None),
+        ("judge", Answer("Sure, that passes."), "The answers are not JSON of the requested form", None),
     ],
     ids=["responses cut", "verdicts cut", "prose"],
 )

@@ -61,9 +61,7 @@ def test_a_reply_that_ended_for_an_unknown_reason_is_used_and_flagged(server, tm
     server.script = lambda sent: replace(contestant(sent), finish_reason="abort" if len(server.sent) == 1 else "stop")
     summary = run(server, tmp_path / "run")
     assert summary.finishes == {"abort": 1}
-    assert "Replies that ended for a reason which is not known, and were used as they are: 'abort' 1." in report(
-        summary
-    )
+    assert "Replies with an unknown finish reason, used as they are: 'abort' 1." in report(summary)
 
 
 @pytest.mark.usefixtures("proactbench")
