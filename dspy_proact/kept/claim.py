@@ -7,7 +7,7 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -35,6 +35,7 @@ _PROGRAMS = ("judge.json", "assistant.json", "agent.json", "judges.json")
 _PROGRAM_HEAD = re.compile(rb'\s*\{\s*"format"\s*:\s*\d+\s*,\s*"signature"\s*:')
 _HEAD_BYTES = 200
 _MOST_NAMED = 12
+_LONGEST_VALUE = 40
 
 
 class Identified(Frozen):
@@ -54,6 +55,16 @@ class Identified(Frozen):
     def compared(self, other: "Identified") -> dict[str, Any]:  # noqa: ARG002 - subclasses name fields by both
         """The fields as JSON, under the names by which a message says that they differ from another's."""
         return self.model_dump(mode="json")
+
+    def mend(self, differing: Mapping[str, tuple[str | None, str | None]]) -> str:  # noqa: ARG002 - see above
+        """How to go on with what a folder holds, whose values these are beside those here, and ", or "; else empty."""
+        return ""
+
+
+def _with_values(name: str, here: str | None, there: str | None) -> str:
+    """The name of what differs, with both values where they are short."""
+    values = [f"{value or 'nothing'} {where}" for value, where in ((there, "there"), (here, "here"))]
+    return f"{name} ({', '.join(values)})" if max(map(len, values)) <= _LONGEST_VALUE else name
 
 
 def _leaves(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], str]:
@@ -138,8 +149,9 @@ class Claim(Generic[C]):
         claimed = self.read()
         if differing := identity.differences(claimed.identity):
             raise RunError(
-                f"{self.folder}: holds another {self._kind}, which differs in {', '.join(differing)}; "
-                "name another folder with `out`, or omit `out`"
+                f"{self.folder}: holds another {self._kind}, which differs in "
+                f"{', '.join(_with_values(name, *values) for name, values in differing.items())}; "
+                f"{identity.mend(differing)}name another folder with `out`, or omit `out`"
             )
         return claimed
 

@@ -1,6 +1,7 @@
 """What a run is: its identity, and what is recorded beside it."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, Self, TypeVar
 
@@ -14,6 +15,7 @@ Value = TypeVar("Value")
 MOST_EPOCHS = 1000
 """Answers to a case, or verdicts on an answer: a larger number in a command or a file is a mistake."""
 _NEUTRAL = re.compile(r"\b(?:cases?|stratum|strata|groups?)\b")
+_ARGUMENTS_OF_LIMITS = {"assistant.decoding.max_tokens": "model", "judge.decoding.max_tokens": "judge"}
 
 
 class Identity(Identified):
@@ -50,6 +52,17 @@ class Identity(Identified):
         if any(len(identity.judges) > 1 for identity in (self, other) if isinstance(identity, Identity)):
             return fields | {"judges": {str(number): judge for number, judge in enumerate(judges, start=1)}}
         return fields | {"judge": judges[0] if judges else None}
+
+    def mend(self, differing: Mapping[str, tuple[str | None, str | None]]) -> str:
+        """The limits there, if nothing else differs: a server that says another context, or is down, changes them."""
+        if not differing.keys() <= _ARGUMENTS_OF_LIMITS.keys():
+            return ""
+        limits = " and ".join(
+            f"`{_ARGUMENTS_OF_LIMITS[name]}.params` max_tokens={there or 'none'}"
+            for name, (_, there) in differing.items()
+        )
+        why = "a limit that is not set depends on the context that the server reports"
+        return f"{why}: continue that run with {limits}, or "
 
 
 def _plural(noun: str) -> Any:

@@ -10,6 +10,7 @@ from drivers.script import ROOT
 from fakes.local import LOCAL_SERVERS
 
 from dspy_proact import RunFolder, summarize
+from dspy_proact.models.server import _documents
 
 pytestmark = pytest.mark.usefixtures("proactbench")
 PAGE = (ROOT / "docs" / "local.md").read_text(encoding="utf-8")
@@ -66,6 +67,19 @@ def test_with_a_context_of_2048_tokens_what_is_too_long_is_told_with_both_number
     assert {failure.reason for failure in failures} == {"too_long"}
     for failure in failures:
         assert re.match(r"the context has 2,048 tokens and \d,\d+ were requested", failure.detail), failure.detail
+
+
+def test_a_run_of_a_server_that_has_another_context_now_is_continued_as_the_refusal_says(proact, server):
+    replace(LOCAL_SERVERS["vLLM"], context=4096).play(server)
+    assert proact(*command(server, "vLLM", "--limit", 2))[0] == 0
+    LOCAL_SERVERS["vLLM"].play(server)
+    _documents.cache_clear()  # as another process would begin
+    status, _, err = proact(*command(server, "vLLM", "--limit", 2))
+    assert (status, len(server.sent)) == (2, 4)
+    assert "differs in assistant.decoding.max_tokens (1024 there, 4096 here), judge.decoding.max_tokens" in err
+    options = re.findall(r"--\w+-param max_tokens=\d+", err)
+    status, _, err = proact(*command(server, "vLLM", "--limit", 3, *" ".join(options).split()))
+    assert (status, scored(), len(server.sent)) == (0, 3, 6), err
 
 
 @pytest.mark.parametrize("kind", ["vLLM", "an older vLLM", "TGI"])

@@ -80,7 +80,8 @@ def test_another_identity_is_refused_by_the_names_of_what_differs_and_touches_no
     (folder / "log.jsonl").write_bytes(b'{"torn')
     other = Journey(goal="Troy", ship={"oars": 50, "sail": True})
     assert refusal(folder, other) == (
-        f"{folder}: holds another journey, which differs in goal, ship.sail; "
+        f'{folder}: holds another journey, which differs in goal ("Ithaca" there, "Troy" here), ship.sail (nothing '
+        "there, true here); "
         "name another folder with `out`, or omit `out`"
     )
     claimed(folder)  # the refusal did not keep the lock
