@@ -84,6 +84,7 @@ def open_embedder(named: ModelSpec | str, gate: Gate, argument: str) -> Embedder
         price=price,
         secrets=spellings(route.secrets),
         address=route.address,
+        proxy=route.proxy,
     )
     options = route.litellm_options(gate.timeout)
     bound_clients_of_litellm()

@@ -140,14 +140,24 @@ class Route:
         return {name: value for name, value in options.items() if value is not None}
 
     @property
-    def _unsupported_proxy(self) -> str | None:
-        """The scheme of the proxy on the way to the endpoint, such as `socks5`; None for http, or no proxy."""
+    def proxy(self) -> str | None:
+        """Host and port of the proxy on the way to the endpoint; None for no proxy."""
+        return re.sub(r"^(\w+://)?([^/]*@)?", "", self._proxy).rstrip("/") or None
+
+    @property
+    def _proxy(self) -> str:
+        """The proxy that the environment names for the way to the endpoint; empty for none."""
         address, proxies = urlsplit(self.address or "https:"), getproxies()
-        scheme, colon, _ = (proxies.get(address.scheme) or proxies.get("all") or "").partition("://")
-        usual = not colon or scheme.lower() == "http" or (scheme.lower() == "https" and not self.native)
         # Of an endpoint that a client alone knows, NO_PROXY may say that it is reached without one.
         unused = proxy_bypass(address.hostname) if address.hostname else "no" in proxies
-        return None if usual or unused else scheme
+        return "" if unused else proxies.get(address.scheme) or proxies.get("all") or ""
+
+    @property
+    def _unsupported_proxy(self) -> str | None:
+        """The scheme of the proxy on the way to the endpoint, such as `socks5`; None for http, or no proxy."""
+        scheme, colon, _ = self._proxy.partition("://")
+        usual = not colon or scheme.lower() == "http" or (scheme.lower() == "https" and not self.native)
+        return None if usual else scheme
 
     @property
     def _placeholder(self) -> str | None:

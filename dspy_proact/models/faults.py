@@ -109,6 +109,8 @@ class Caller:
     """Whether it takes images, as far as litellm knows."""
     address: str | None = None
     """Where requests go, as far as that is known."""
+    proxy: str | None = None
+    """Host and port of the proxy on the way there."""
 
     @property
     def whose(self) -> str:
@@ -291,7 +293,9 @@ def _of_connecting(failure: _Failure) -> Fault | None:
             if isinstance(cause, OSError) and cause.errno and not isinstance(cause, ssl.SSLError | socket.gaierror):
                 why = os.strerror(cause.errno)
             through = f". {failure.excerpt}" if "proxy" in failure.message.lower() else ""
-            detail = f"no connection to {failure.caller.address or 'its provider'}: {why}{through}"
+            to = failure.caller.address or "its provider"
+            by = f" by way of the proxy {failure.caller.proxy}" if failure.caller.proxy else ""
+            detail = f"no connection to {to}{by}: {why}{through}"
             billed = not isinstance(cause, _UNREACHED)
             return Fault("network", ProviderError("network", detail), retry=True, may_be_billed=billed, unreached=True)
     return None

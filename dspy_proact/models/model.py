@@ -163,6 +163,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
         adds_reasoning_tokens=route.native and route.provider in ("gemini", "vertex", "vertex-express", "xai"),
         sees=capacity.sees,
         address=route.address,
+        proxy=route.proxy,
     )
     try:
         known = capabilities_of(name, route.native)

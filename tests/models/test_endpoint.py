@@ -194,7 +194,16 @@ def test_a_socks_proxy_is_refused_unless_the_endpoint_is_reached_without_it(monk
 @pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "127.0.0.1:9", ""])
 def test_an_http_proxy_is_used(monkeypatch, proxy, backend):
     monkeypatch.setenv("ALL_PROXY", proxy)
-    find_route("hosted_vllm/any", "http://models.example/v1", backend).require_key("model")
+    route = find_route("hosted_vllm/any", "http://models.example/v1", backend)
+    route.require_key("model")
+    assert route.proxy == ("127.0.0.1:9" if proxy else None)
+
+
+def test_a_proxy_is_named_without_its_password_and_where_it_is_on_the_way(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://me:canary@proxy.example:3128/")
+    monkeypatch.setenv("NO_PROXY", "here.example")
+    routes = [find_route("hosted_vllm/any", f"http://{host}.example/v1") for host in ("there", "here")]
+    assert [route.proxy for route in routes] == ["proxy.example:3128", None]
 
 
 @BOTH

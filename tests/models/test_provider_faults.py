@@ -86,6 +86,9 @@ def test_a_connection_that_is_not_made_is_named_with_its_address(error, words, b
         understood = understand(raised, Caller("judge", "judge", "vendor/m", address="http://10.0.0.1/v1"))
         assert (understood.word, understood.unreached, understood.may_be_billed) == ("network", True, billed)
         assert understood.error.detail == f"no connection to http://10.0.0.1/v1: {words}"
+        behind = Caller("judge", "judge", "vendor/m", address="http://10.0.0.1/v1", proxy="10.0.0.2:9")
+        by = "no connection to http://10.0.0.1/v1 by way of the proxy 10.0.0.2:9"
+        assert understand(raised, behind).error.detail == f"{by}: {words}"
 
 
 def test_a_proxy_that_does_not_take_a_connection_is_named():
