@@ -8,6 +8,8 @@ from dspy_proact.models.error_body import ErrorBody
 
 _LEAST = 16
 """Tokens: room for fewer is room for no answer."""
+_USEFUL = 256
+"""Tokens: a lower limit cuts most verdicts, so none is recommended."""
 _NUMBER = r"([\d,_]*\d)"
 _REFUSED = re.compile(
     r"context[_ ](length|size|window|limit)|maximum model length|(prompt|input|request|conversation) is "
@@ -72,9 +74,9 @@ class TooLong:
 
     @property
     def fitting(self) -> int | None:
-        """The limit of an answer that fits beside the prompt; None where that is not known, or nothing fits."""
+        """The limit of an answer that fits beside the prompt; None where that is not known, or too little fits."""
         room = self.context - self.prompt if self.context and self.prompt is not None else 0
-        return room if room >= _LEAST and (self.limit is None or room < self.limit) else None
+        return room if room >= _USEFUL and (self.limit is None or room < self.limit) else None
 
     def sentences(self, argument: str) -> str:
         """What did not fit, with both numbers, and the mend."""
@@ -91,6 +93,11 @@ class TooLong:
             return f"{known}the prompt alone is too long: serve the model with a larger context, or name another"
         if self.fitting:
             return f"{known}`{argument}.params` max_tokens={self.fitting} fits"
+        if self.context and self.prompt and self.context - self.prompt < _USEFUL:
+            room = self.context - self.prompt
+            return (
+                f"{known}{room:,} tokens are left for an answer: serve the model with a larger context, or name another"
+            )
         return f"{known}lower `{argument}.params` max_tokens=N, or serve the model with a larger context"
 
 

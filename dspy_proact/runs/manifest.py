@@ -61,7 +61,7 @@ class Identity(Identified):
             f"`{_ARGUMENTS_OF_LIMITS[name]}.params` max_tokens={there or 'none'}"
             for name, (_, there) in differing.items()
         )
-        why = "a limit that is not set depends on the context that the server reports"
+        why = "a limit that is not set depends on the context that the server reports, if it is up"
         return f"{why}: continue that run with {limits}, or "
 
 

@@ -93,6 +93,32 @@ def test_an_answer_without_text_says_why(server, name, backend, answer, reason, 
     assert len(server.sent) == 1
 
 
+OF_GEMINI = {
+    "a blocked prompt": (
+        {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}},
+        0,
+        "filtered",
+        "PROHIBITED_CONTENT",
+    ),
+    "a recitation": ({"candidates": [{"content": {}, "finishReason": "RECITATION"}]}, 0, "filtered", "RECITATION"),
+    "thoughts up to the limit": (
+        {"candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}]},
+        8188,
+        "cut",
+        "cut at 8,188 tokens before any text: thinking took them",
+    ),
+}
+
+
+@pytest.mark.parametrize(("document", "thoughts", "reason", "part"), OF_GEMINI.values(), ids=OF_GEMINI)
+def test_an_answer_of_gemini_without_text_says_why(server, document, thoughts, reason, part):
+    usage = {"promptTokenCount": 100, "thoughtsTokenCount": thoughts, "totalTokenCount": 100 + thoughts}
+    answer = Answer(raw=json.dumps({**document, "usageMetadata": usage}).encode())
+    error = came(server, "gemini/gemini-2.5-flash", "auto", answer).error
+    assert isinstance(error, ContentError)
+    assert (error.reason, part in error.detail) == (reason, True), error.detail
+
+
 def test_without_a_count_the_limit_that_was_sent_is_named(server):
     answers(server, Answer("", finish_reason="length", usage=None))
     error = ask(assistant(server, *NATIVE[:1], gate())).error

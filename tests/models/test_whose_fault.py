@@ -152,6 +152,7 @@ BOTH = "33,864 were requested (1,096 of the prompt and 32,768 of the answer's li
 LENGTHS = {
     "vLLM": (too_long("vLLM", 1096), (BOTH, ROOM)),
     "vLLM, formerly, and OpenAI": (too_long("an older vLLM", 1096), (BOTH, ROOM)),
+    "vLLM, hardly room": (too_long("vLLM", 4023), ("73 tokens are left for an answer: serve the model with a larger",)),
     "vLLM, the prompt": (
         body(400, {"message": "The decoder prompt (length 5000) is longer than the maximum model length of 4096."}),
         ("the context has 4,096 tokens and 5,000 were requested", ALONE),
