@@ -106,11 +106,6 @@ class Passage:
         """The values, until so much of the text was read for quotes that the search would take seconds."""
         return takewhile(lambda _: self._read <= _MOST_READ, values)
 
-    def find(self, quote: str) -> tuple[int, int] | None:
-        """The start and end of a quote in the text; None when its words do not stand there in that order."""
-        located = self.quote(quote)
-        return None if located.start is None or located.end is None else (located.start, located.end)
-
     def quote(self, text: str) -> Quote:
         """A quote with its place in the text, if it has one.
 

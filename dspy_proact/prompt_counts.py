@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 class PromptCounts:
     """Whether the tokens that a server counted can be those of the prompts that it was sent.
 
-    No text of people has 12 characters a token; a server that counts fewer tokens has cut the prompt. One that counts
-    no tokens that it has in its cache counts as few, but those of one of the longest prompts, the first of its kind, in
-    full: where a prompt as long was counted so, nothing is wrong. Nor have prompts of several lengths the same count,
-    the most of all, but where a context ends. Images are at least 50 tokens each in any model.
+    No text that people write has 12 characters a token: a server that counts fewer tokens has cut the prompt. Some
+    servers do not count tokens that are in their cache, but count the first prompt of a kind in full: where a prompt as
+    long was counted in full, nothing is wrong. Prompts of several lengths have the same count, the highest of all, only
+    where a context ends. An image is at least 50 tokens in any model.
 
     Attributes:
         counted: Prompts that there is a count for.
@@ -24,7 +24,7 @@ class PromptCounts:
 
     _MOST_A_TOKEN, _OF_PROSE, _AN_IMAGE = 12, 4, 32
     _LEAST = 16
-    """Tokens; no context is as short, and a prompt that the cache has all of is fewer."""
+    """Tokens: no context is as short, and fewer are counted of a prompt that is in the cache as a whole."""
 
     def __init__(self) -> None:
         self.counted = self.cut = self._seen = self._unseen = 0
