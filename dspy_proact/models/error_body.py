@@ -7,10 +7,13 @@
 """
 
 import json
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
+from dspy_proact.calls import MOST_TOKENS
 from dspy_proact.errors import chain
 
 _TEXTS = ("message", "msg", "detail", "error", "reason")
@@ -39,8 +42,9 @@ def error_body(error: BaseException) -> ErrorBody:
     """The body that an error of a client came with, or has in its message; an empty one without any."""
     for cause in chain(error):
         for source in (getattr(cause, "body", None), getattr(cause, "message", None) or str(cause)):
-            if (document := _document(source)) and (body := read_error_body(document)):
-                return body
+            with suppress(RecursionError):  # it is nested deeper than any server's error
+                if (document := _document(source)) and (body := read_error_body(document)):
+                    return body
     return ErrorBody()
 
 
@@ -69,7 +73,7 @@ def read_error_body(document: Mapping[str, Any]) -> ErrorBody | None:
     names = ("code", "type", "status", "error_type", "reasons")
     codes = [str(value) for of in (document, error, behind) for name in names if (value := of.get(name))]
     parameter = str(error.get("param") or "") or _location(error) or (upstream.parameter if upstream else "")
-    numbers = [int(code) for code in codes if code.isdecimal() and 400 <= int(code) < 600]
+    numbers = [int(code) for code in codes if re.fullmatch("[45][0-9]{2}", code)]
     message = ": ".join(dict.fromkeys(filter(None, sentences)))
     if not (message or parameter or numbers):
         return None
@@ -108,4 +112,4 @@ def _location(error: Mapping[str, Any]) -> str:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if type(value) is int and 0 <= value < MOST_TOKENS else None

@@ -79,7 +79,9 @@ _REFUSED_BY_POLICY = re.compile(
     r"(?i)content[_ ](filter|policy)|responsibleai|safety(?!_)|moderation|\bflagged\b|promptfeedback|"
     r"prohibited_content|recitation|blocklist|\bspii\b"
 )
-_MOST = re.compile(r"(?i)(?:at most|up to|less than or equal to|<=|>|maximum (?:value )?(?:is|of)|and|to) `?(\d{2,})")
+_MOST = re.compile(
+    r"(?i)(?:at most|up to|less than or equal to|<=|>|maximum (?:value )?(?:is|of)|and|to) `?(\d{2,16})(?!\d)"
+)
 """The most that a parameter may be, in the sentence that refuses it."""
 
 
@@ -305,7 +307,7 @@ def _parameter(failure: _Failure, name: str) -> Fault:
     """A parameter that is refused, and what to change."""
     limit, argument = failure.caller.completion_limit if name == "max_tokens" else None, failure.caller.argument
     allowed = [int(number) for number in _MOST.findall(failure.message)] if limit else []
-    fitting = next((number for number in allowed if limit and number < limit), None)
+    fitting = next((number for number in allowed if limit and 0 < number < limit), None)
     value = "none" if fitting is None else str(fitting)
     other = ", or set another value" if fitting is None else ""
     omit = "Omit it" if fitting is None else "Lower it"

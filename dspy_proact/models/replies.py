@@ -36,6 +36,7 @@ from dspy_proact.models.thoughts import (
     thoughts_beside,
     without_thoughts,
 )
+from dspy_proact.plain_text import shown
 
 _WORDS: Mapping[FinishReason, str] = {
     "stop": "stop eos eos_token end_turn stop_sequence stop_token stopped complete completed done end finish finished "
@@ -50,6 +51,10 @@ _WORDS: Mapping[FinishReason, str] = {
 }
 """How providers, gateways and local servers word why a reply ended."""
 _MEANINGS: Mapping[str, FinishReason] = {word: finish for finish, words in _WORDS.items() for word in words.split()}
+_EXCERPT = 300
+"""Characters of a refusal that are repeated, in one line."""
+_SHORT, _READINGS = 1000, 16
+"""A text of more characters is not read as a whole at every piece: in all, no character is more often than so."""
 _KINDS: Mapping[int, type[lm15.ProviderError]] = {
     401: lm15.AuthError,
     402: lm15.BillingError,
@@ -101,6 +106,8 @@ class StreamedReply:
     def __init__(self, system: object = None, waits: bool = False):
         self._system, self._waits = system, waits
         self._text, self._held, self._holds = "", list[StreamEvent](), True
+        self._read = 0
+        """Characters, of all the times that the text was read from its beginning."""
         self.thoughts = self.unopened = False
         """Whether there were some, and, at the end, whether some were passed on as text, since nothing opened them."""
 
@@ -119,8 +126,10 @@ class StreamedReply:
             self._held.append(event)
             # To look for a mark in all of it at every piece takes long.
             latest = self._text[-len(piece) - ROOM :]
-            if (self._waits or OPENS.match(self._text)) and not any(hint in latest for hint in HINTS):
+            waits = (self._waits or OPENS.match(self._text)) and not any(hint in latest for hint in HINTS)
+            if waits or (len(self._text) > _SHORT and self._read > _READINGS * len(self._text)):
                 return []
+            self._read += len(self._text)
         kept = None if without_thoughts(self._text, self._system)[1] is self._text else kept_of(self._text)
         text = self._text if kept is None else joined(kept, self._text)
         # A mark that waits are for may turn out to stand in code, once more has come.
@@ -182,7 +191,8 @@ def _message(response: Response) -> Mapping[str, Any]:
 
 def _further(fields: object) -> Mapping[str, Any]:
     """Where litellm keeps the fields that it does not know."""
-    return (fields.get("provider_specific_fields") if isinstance(fields, dict) else None) or {}
+    further = fields.get("provider_specific_fields") if isinstance(fields, dict) else None
+    return further if isinstance(further, dict) else {}
 
 
 def _first(values: object) -> Mapping[str, Any]:
@@ -206,9 +216,9 @@ def require_text(response: Response, attempts: Sequence[Call]) -> Response:
     if any(part.type == "data" or (isinstance(part, TextPart) and part.text.strip()) for part in parts):
         return response
     if refused := next((part.text for part in parts if part.type == "refusal"), None):
-        raise ContentError("refused", f"the model refused: {refused}")
+        raise ContentError("refused", f"the model refused: {' '.join(refused.split())[:_EXCERPT]}")
     if called := next((part.name for part in parts if part.type == "tool_call"), None):
-        raise ContentError("tool_call", f"the model called the tool {called!r} in place of an answer")
+        raise ContentError("tool_call", f"the model called the tool {shown(called)} in place of an answer")
     if response.finish_reason == "length":
         thinks = response.usage.reasoning_tokens or any(part.type == "thinking" for part in parts)
         raise ContentError("cut", f"{cut_at(attempts)} before any text{': thinking took them' if thinks else ''}")

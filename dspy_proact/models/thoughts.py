@@ -24,7 +24,9 @@ _CLOSING = (
     r"(?:<\|end\|>\s*)?(?:<\|start\|>assistant)?<\|channel\|>final[^<]{0,99}(?:<\|constrain\|>\w*\s*)?<\|message\|>"
 )
 # Where a server drops the special tokens of the `channel` form, "analysis" and "assistantfinal" are left of them.
-OPENS = re.compile(rf"\s*(?:(?i:{_OPENING})|analysis(?=[A-Z]))")
+_BLANKS = r"[\s\u200b-\u200d\u2060\ufeff]*"
+"""Also those that nobody sees, such as a byte order mark."""
+OPENS = re.compile(rf"{_BLANKS}(?:(?i:{_OPENING})|analysis(?=[A-Z]))")
 _CLOSES = re.compile(rf"(?i:{_CLOSING})|assistantfinal(?![a-z])")
 _MARK = re.compile(rf"(?i:{_OPENING}|{_CLOSING})")
 _AFTER = re.compile(r"\s*(?:<\|(?:return|end|END_RESPONSE|end_of_solution)\|>\s*)+\Z")
@@ -39,7 +41,7 @@ _TOKEN = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 BEGINNING = re.compile(
-    r"\s*(?:<[\w.:-]{0,40}|<\|.{0,120}|\[[A-Za-z]{0,5}|◁[a-z]{0,5}|a|an|ana|anal|analy|analys|analysis)\Z"
+    rf"{_BLANKS}(?:|<[\w.:-]{{0,40}}|<\|.{{0,120}}|\[[A-Za-z]{{0,5}}|◁[a-z]{{0,5}}|a|an|ana|anal|analy|analys|analysis)\Z"
 )
 """A text that may begin with a mark, once more of it has come."""
 HINTS = ("</", "[/", "◁/", "|>")

@@ -10,15 +10,16 @@ _LEAST = 16
 """Tokens: room for fewer is room for no answer."""
 _USEFUL = 256
 """Tokens: a lower limit cuts most verdicts, so none is recommended."""
-_NUMBER = r"([\d,_]*\d)"
+_NUMBER = r"([\d,_]{0,15}\d)"
+"""No count has more characters; to look for one of any length takes the square of a message's."""
 _REFUSED = re.compile(
     r"context[_ ](length|size|window|limit)|maximum model length|(prompt|input|request|conversation) is "
-    r"too long|input length|input token count|max_new_tokens` must be|must have less than [\d,]+ tokens|n_ctx",
+    r"too long|input length|input token count|max_new_tokens` must be|must have less than [\d,]{1,16} tokens|n_ctx",
     re.IGNORECASE,
 )
 """How OpenAI, Anthropic, Gemini, vLLM, llama.cpp, TGI, LM Studio and Ollama say so."""
 _CONTEXT = (
-    rf"exceed context limit: [\d,]+ \+ [\d,]+ > {_NUMBER}",
+    rf"exceed context limit: [\d,]{{1,16}} \+ [\d,]{{1,16}} > {_NUMBER}",
     rf"(?:context|model) (?:length|size|window) (?:is|of)(?: only)? {_NUMBER}",
     rf"context (?:length|size|window) \({_NUMBER}",
     rf"n_ctx[:=]\s*{_NUMBER}",
@@ -41,7 +42,7 @@ _PROMPT = (
     rf"resulted in {_NUMBER} tokens",
 )
 _LIMIT = (
-    rf"exceed context limit: [\d,]+ \+ {_NUMBER}",
+    rf"exceed context limit: [\d,]{{1,16}} \+ {_NUMBER}",
     rf"{_NUMBER} in (?:the|your) completion",
     rf"{_NUMBER} `max_new_tokens`",
     rf"requested {_NUMBER} output tokens",

@@ -14,6 +14,7 @@ from dspy import lm15
 
 from dspy_proact.errors import ContentError, ProviderError
 from dspy_proact.models.dspy_internals import ConnectTimeout
+from dspy_proact.models.error_body import read_error_body
 from dspy_proact.models.faults import Caller, understand
 from dspy_proact.models.redaction import spellings
 
@@ -206,3 +207,32 @@ def test_a_secret_that_the_provider_repeats_is_hidden_however_it_is_coded(repeat
 def test_a_message_without_a_secret_is_shown_as_it_is():
     text = "max_tokens is too large: 99999. This model takes 16384 at most, see https://host/docs%20here"
     assert text in str(fault(lm15.ServerError(text, status=500), secrets=spellings((KEY,))).error)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"error":' * 100_000 + "1" + "}" * 100_000,
+        '{"message":' * 900 + '"x"' + "}" * 900,
+        '{"error": {"message": "maximum context length is ' + "9" * 5000 + ' tokens"}}',
+        '{"error": {"message": "max_tokens must be at most ' + "9" * 5000 + '"}}',
+        '{"error": {"message": "x", "code": "' + "9" * 5000 + '"}}',
+    ],
+)
+def test_a_body_that_nests_or_counts_without_end_is_a_refusal_all_the_same(body):
+    error = lm15.InvalidRequestError("no", status=400)
+    error.body = body  # pyright: ignore[reportAttributeAccessIssue]
+    assert not fault(error).retry
+
+
+@pytest.mark.parametrize("count", [-5, 10**40])
+def test_a_count_that_no_request_has_is_none(count):
+    body = read_error_body({"error": {"message": "n_ctx", "n_ctx": count, "n_prompt_tokens": count}})
+    assert body
+    assert body.context is body.prompt is None
+
+
+def test_a_limit_of_no_tokens_is_not_offered():
+    refusal = fault(lm15.InvalidRequestError("max_tokens must be at most 00", status=400))
+    assert refusal.fitting is None
+    assert "max_tokens=none" in str(refusal.error)

@@ -123,3 +123,16 @@ def test_a_stream_tells_that_thoughts_were_passed_on_which_nothing_opened():
     read, reply = streamed("so\n</think>\n\nBye.", 3)
     assert read == "so\n</think>\n\nBye."
     assert reply.unopened
+
+
+def test_a_mark_behind_a_character_that_nobody_sees_opens_thoughts():
+    assert without_thoughts("\ufeff<think>a</think>b")[1] == "b"
+    assert streamed("\u200b<think>a</think>b", 1)[0] == "b"
+
+
+def test_a_stream_of_marks_is_not_read_from_its_beginning_at_every_piece(monkeypatch):
+    read = list[int]()
+    count = lambda text, system=None: read.append(len(text)) or without_thoughts(text, system)  # noqa: E731
+    monkeypatch.setattr("dspy_proact.models.replies.without_thoughts", count)
+    streamed(text := "</think>" * 1000, 8)
+    assert sum(read) <= 40 * len(text)
