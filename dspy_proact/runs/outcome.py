@@ -63,6 +63,8 @@ class Outcome:
     """Why there is no response; None where there is one, or none was tried."""
     unread: tuple[tuple[str | None, Failure], ...] = ()
     """Each verdict that was tried and is not there: its judge, and why."""
+    reopened: tuple[tuple[Stage, Failure], ...] = ()
+    """Failures of stages that are to be tried again, since the run ended for a fault that they share."""
     awaited: int = 0
     """Further verdicts that were asked for and not tried yet; those that are there count already."""
     meta: Mapping[str, str | int] = field(default_factory=dict[str, str | int])
@@ -88,9 +90,9 @@ class Outcome:
 
     @property
     def failures(self) -> list[tuple[Stage, Failure]]:
-        """Every stage that was tried and has no result."""
+        """Every stage that was tried and has no result, those that are to be tried again included."""
         response: list[tuple[Stage, Failure]] = [("response", self.failure)] if self.failure else []
-        return [*response, *(("verdict", failure) for _, failure in self.unread)]
+        return [*response, *(("verdict", failure) for _, failure in self.unread), *self.reopened]
 
     @property
     def cause(self) -> str | None:
@@ -170,6 +172,7 @@ class LastEvents:
     Attributes:
         responses: By case and epoch; None where the run was stopped in the middle.
         verdicts: By case, epoch, judge and its epoch; the failure of one that failed.
+        reopened: By case and epoch, the failures of stages that are to be tried again.
         tried_again: Stages that had failed and were tried once more.
         reused: Stages with replies that were copied from another run.
         thoughtful: Stages with a reply that had thoughts taken out of its text.
@@ -179,6 +182,7 @@ class LastEvents:
     def __init__(self, events: Iterable[StageEvent], calls: Iterable[CallUsage] = ()):
         self.responses: dict[tuple[str, int], _Response | None] = {}
         self.verdicts: dict[tuple[str, int, str | None, int], VerdictRecord | Failure | None] = {}
+        self.reopened = defaultdict[tuple[str, int], dict[StageKey, tuple[Stage, Failure]]](dict)
         self.tried_again = 0
         self.reused, self.thoughtful = set[StageKey](), set[StageKey]()
         self.finishes = Counter[str]()
@@ -192,15 +196,16 @@ class LastEvents:
             self._count(event.calls, judge, event.time)
             if event.attempts and not event.calls:
                 self._uncounted[key.stage, judge, key.epoch, key.judge_epoch].add(case)
+            stopped = event.answer is None and not grade and not failure
             if key.stage == "response":
                 before = self.responses.get((case, key.epoch))
-                self.tried_again += before is not None and before.failure is not None
-                stopped = event.answer is None and not failure
+                self._reopen(key, stopped, before and before.failure)
                 truncated = event.truncated or bool(event.answer and event.answer.get("truncated"))
                 self.responses[case, key.epoch] = None if stopped else _Response(event.text, truncated, failure)
                 continue
             stage = (case, key.epoch, judge, key.judge_epoch)
-            self.tried_again += isinstance(self.verdicts.get(stage), Failure)
+            failed = self.verdicts.get(stage)
+            self._reopen(key, stopped, failed if isinstance(failed, Failure) else None)
             self.verdicts[stage] = failure
             if grade:
                 known = {"label": sys.intern(grade.label), "judge": judge, "judge_epoch": key.judge_epoch}
@@ -218,6 +223,14 @@ class LastEvents:
             if call.key and call.reused:
                 self.reused.add(call.key)
                 self._tally(call.reused, call.key.judge, reused=True)
+
+    def _reopen(self, key: StageKey, stopped: bool, before: Failure | None) -> None:
+        """Note what an event makes of the failure before it."""
+        if not stopped:
+            reopened = self.reopened.get((key.case, key.epoch), {}).pop(key, None)
+            self.tried_again += before is not None or reopened is not None
+        elif before:
+            self.reopened[key.case, key.epoch][key] = key.stage, before
 
     def _tally(self, attempts: Sequence[Call], judge: str | None, *, reused: bool = False) -> None:
         for attempt in attempts:
@@ -337,6 +350,7 @@ def _outcome(
         epoch=epoch,
         response=response and response.text,
         truncated=response is not None and response.truncated,
+        reopened=tuple(events.reopened.get((case.key, epoch), {}).values()),
         meta=case.meta,
         view=case.view,
     )

@@ -80,7 +80,7 @@ CUT = Answer(None, finish_reason="length")
     ids=["responses cut", "verdicts cut", "prose"],
 )
 def test_ten_first_cases_without_use_end_the_run_with_the_likely_cause_unless_it_keeps_going(
-    evaluate, server, role, answer, sentence, change
+    evaluate, proact, server, role, answer, sentence, change
 ):
     server.script = lambda sent: answer if sent.role == role else healthy(sent)
     status, _, err = evaluate()
@@ -90,6 +90,8 @@ def test_ten_first_cases_without_use_end_the_run_with_the_likely_cause_unless_it
     assert (sentence in unwrapped(err), "--keep-going goes on all the same" in unwrapped(err)) == (True, True)
     assert len({json.dumps(sent.messages[:2]) for sent in server.of(role)}) <= 20
     assert ("Next: " in err, change is None or change in unwrapped(err)) == (change is not None, True)
+    (cause,) = json.loads(proact("report", "run", "--json")[1])["triggers"]["failure_causes"]
+    assert (cause["count"] >= 10, f"{cause['count']} x {cause['reason']}" in proact("show", "run")[1]) == (True, True)
     assert (evaluate("--keep-going")[0], len(on_disk())) == (3, 10 + 36)
     server.script_roles()
     assert evaluate("--retry-unscored")[0] == 0
