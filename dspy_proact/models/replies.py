@@ -219,7 +219,10 @@ def require_text(response: Response, attempts: Sequence[Call]) -> Response:
         raise ContentError("refused", f"the model refused: {' '.join(refused.split())[:_EXCERPT]}")
     if called := next((part.name for part in parts if part.type == "tool_call"), None):
         raise ContentError("tool_call", f"the model called the tool {shown(called)} in place of an answer")
+    thinks = any(part.type == "thinking" for part in parts)
     if response.finish_reason == "length":
-        thinks = response.usage.reasoning_tokens or any(part.type == "thinking" for part in parts)
+        thinks = thinks or response.usage.reasoning_tokens
         raise ContentError("cut", f"{cut_at(attempts)} before any text{': thinking took them' if thinks else ''}")
+    if thinks:
+        raise ContentError("empty", "the model thought, and answered nothing")
     return response

@@ -76,7 +76,7 @@ WITHOUT_TEXT = {
     "cut": (body(None, "length"), "cut", "cut at 7 tokens before any text"),
     "cut while it thinks": (body(None, "length", reasoning_content="hm"), "cut", "before any text: thinking took them"),
     "cut in its thoughts": (body("<think>hm", "length"), "cut", "before any text: thinking took them"),
-    "all thought": (body("<think>hm</think>"), "empty", "the model answered nothing"),
+    "all thought": (body("<think>hm</think>"), "empty", "the model thought, and answered nothing"),
     "refused": (body(None, refusal="I cannot\nhelp." + " no" * 999), "refused", "the model refused: I cannot help. no"),
     "a tool": (body(None, "tool_calls", tool_calls=[CALL]), "tool_call", "the model called the tool 'search'"),
     "filtered": (body(None, "sensitive"), "filtered", "filter"),
