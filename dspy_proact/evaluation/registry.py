@@ -31,13 +31,16 @@ Declared = Benchmark[Any, Any]
 @cache
 def benchmarks() -> Mapping[str, Declared]:
     """Benchmarks of the package, then of other packages, by name in alphabetical order."""
-    own = (
-        import_module(f"dspy_proact.benchmarks.{file.parent.name}.benchmark")
-        for file in sorted(FOLDER.glob("*/benchmark.py"))
-    )
-    bundled = {declared.name: declared for declared in (_only(module, module.__name__) for module in own)}
+    own = map(_bundled, sorted(file.parent.name for file in FOLDER.glob("*/benchmark.py")))
+    bundled = {declared.name: declared for declared in own}
     registered = {name: entry for name, entry in _registered().items() if isinstance(entry, Benchmark)}
     return bundled | {n: entry for n, entry in registered.items() if n not in bundled}
+
+
+@cache
+def _bundled(folder: str) -> Declared:
+    module = import_module(f"dspy_proact.benchmarks.{folder}.benchmark")
+    return _only(module, module.__name__)
 
 
 @cache
@@ -84,7 +87,13 @@ def benchmark_of(recorded: str | None, named: Declared | str | None = None) -> D
 
 def find_benchmark(name: str) -> Declared | None:
     """The benchmark of a name among those that are installed or were given to this process; None for another."""
-    return _OWN.get(name) or benchmarks().get(name)
+    return _OWN.get(name) or _installed(name)
+
+
+def _installed(name: str) -> Declared | None:
+    # In the package a benchmark has the name of its folder: the others need not be imported.
+    bundled = name.isidentifier() and (FOLDER / name / "benchmark.py").is_file()
+    return _bundled(name) if bundled else benchmarks().get(name)
 
 
 def reporting_of(name: str) -> Reporting:
@@ -101,7 +110,7 @@ def controls_of(name: str) -> Controls:
 
 def _remembered(declared: Declared) -> Declared:
     adopted(declared)
-    if declared.name not in benchmarks():
+    if _installed(declared.name) is None:
         _OWN[declared.name] = declared
     return declared
 

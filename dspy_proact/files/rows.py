@@ -186,9 +186,12 @@ def json_of(text: str, source: str) -> object:
         raise CorpusError(f"not JSON: {error.msg}, at column {error.colno}", source=source, line=error.lineno) from None
 
 
+_Path = tuple[str | int, "_Path"] | None
+
+
 @dataclass(frozen=True)
 class _Flaw:
-    """Stands in the parsed row where a value could not be taken, until the walk names its place."""
+    """Stands in the parsed row where a value could not be taken, until the walk names its path."""
 
     problem: str
 
@@ -204,14 +207,19 @@ def strict_json(text: str, fault: Callable[[str, str | None], CorpusError]) -> o
         )
     except RecursionError:
         raise fault(f"nested more than {_MAX_DEPTH} levels deep", None) from None
-    pending: list[tuple[str, object, int]] = [("", value, 0)]
-    while pending:  # in document order; a stack and no recursion, so that depth is harmless
+    # In document order; a stack and no recursion, so that depth is harmless. A path is a step and the path before it.
+    pending: list[tuple[_Path, object, int]] = [(None, value, 0)]
+    while pending:
         path, item, depth = pending.pop()
         if problem := _problem(item, depth):
-            raise fault(problem, path or None)
+            steps = list[str | int]()
+            while path is not None:
+                step, path = path
+                steps.append(step)
+            raise fault(problem, _dotted(reversed(steps)) or None)
         if isinstance(item, dict | list):
-            steps = item.items() if isinstance(item, dict) else enumerate(item)
-            pending.extend([(_joined(path, step), child, depth + 1) for step, child in steps][::-1])
+            inner = item.items() if isinstance(item, dict) else enumerate(item)
+            pending.extend([((step, path), child, depth + 1) for step, child in inner][::-1])
     return value
 
 

@@ -143,6 +143,9 @@ class RunProgress(ProgressOnStderr, Observer):
         self._labels.update([event.grade.label] if event.grade else [])
         self._failed += event.failure is not None
         self._done += last
+        due = last and self._done * _LINES // self._todo > (self._done - 1) * _LINES // self._todo
+        if not (self._bar or due):
+            return  # to word what nobody is shown would take a tenth of the time of a call
         manifest, labels = self._manifest, self._labels
         named = {"verdicts": manifest.labels, manifest.nouns.controls: manifest.control_labels}
         counts = {
@@ -158,7 +161,7 @@ class RunProgress(ProgressOnStderr, Observer):
         usd = sum(filter(None, spent))
         results = [*parts, *([f"USD {usd:.2f}"] if usd and None not in spent else [])]
         self._move(self._done, _broken(results, self._bar.console.width if self._bar else _WIDTH))
-        if last and not self._bar and self._done * _LINES // self._todo > (self._done - 1) * _LINES // self._todo:
+        if due and not self._bar:
             left = (time.monotonic() - self._begun) * (self._todo - self._done) / self._done
             ahead = [f"about {duration(left)} left"] if left >= _WORTH_SAYING else []
             self._say(_broken([f"{self._done} of {self._todo} {self._counted}", *results, *ahead], _WIDTH))
