@@ -125,8 +125,8 @@ AnyModel = Model | Embedder
 def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog | None = None) -> Model:
     """Make a model callable in a role, by its litellm name, `embedded`, or a spec, behind the gate that a run shares.
 
-    The log is that of a compile; a run's comes with the stage that asks. Raises a
-    `UsageError` where there is no such provider, or parameters cannot go together. `require_key` checks the key.
+    The log is that of a compile; a run's comes with the stage that asks. Raises a `UsageError` where there is no such
+    provider, or parameters cannot go together. `require_key` checks the key.
     """
     spec, argument = ModelSpec.of(named), role.argument
     if spec.name == EMBEDDED:

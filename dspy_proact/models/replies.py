@@ -205,13 +205,18 @@ def cut_at(attempts: Sequence[Call]) -> str:
     return f"cut at {f'{tokens:,} tokens' if tokens else 'the token limit'}"
 
 
+def filtered() -> ContentError:
+    """What a reply that a filter cut or withheld is for its stage."""
+    return ContentError("filtered", "the provider's content filter cut the answer")
+
+
 def require_text(response: Response, attempts: Sequence[Call]) -> Response:
     """The reply; raises a `ContentError` where a filter cut it, and where it has no text for a reason that is known.
 
     Without text and reason it is `empty`, which whoever reads it says.
     """
     if response.finish_reason == "content_filter":
-        raise ContentError("filtered", "the provider's content filter cut the answer")
+        raise filtered()
     parts = response.message.parts
     if any(part.type == "data" or (isinstance(part, TextPart) and part.text.strip()) for part in parts):
         return response

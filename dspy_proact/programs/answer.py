@@ -13,7 +13,7 @@ from dspy import AdapterParseError, LMError
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import ContentError, ProactError
 from dspy_proact.models.dspy_internals import NO_RESPONSE
-from dspy_proact.models.replies import cut_at
+from dspy_proact.models.replies import cut_at, filtered
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ def mark_cut(prediction: dspy.Prediction, calls: list[Call]) -> Answer:
     """An answer, marked as `truncated` if its last call was cut at the token limit; `ContentError` if by a filter."""
     reason = calls[-1].finish_reason if calls else None
     if reason == "content_filter":
-        raise ContentError("filtered", "the provider's content filter cut the answer")
+        raise filtered()
     return Answer(prediction, truncated=reason == "length")
 
 
 def _unusable(message: str, calls: list[Call]) -> ContentError:
     finish, nothing = calls[-1].finish_reason if calls else None, NO_RESPONSE in message
     if finish == "content_filter":
-        return ContentError("filtered", "the provider's content filter withheld the answer")
+        return filtered()
     if finish == "length":
         return ContentError("cut", f"{cut_at(calls)} {'before any text' if nothing else 'in the middle of the answer'}")
     if nothing:
