@@ -5,6 +5,8 @@ from functools import cached_property
 
 from dspy_proact.runs import Manifest, Measure, Nouns, Outcome, Outcomes, RoleIdentity
 
+BY_ITSELF = ", graded by the benchmark itself"
+
 
 @dataclass(frozen=True, repr=False)
 class MeasuredRun(Outcomes):
@@ -81,7 +83,7 @@ class MeasuredRun(Outcomes):
     def graded_by(self) -> str:
         """Who took part beside the model and who graded, as the end of a sentence."""
         further = " and ".join(f"{name} {role.model}" for name, role in self.further_roles.items())
-        graded = f" judged by {self.judge_name}" if self.judges else ", graded by the benchmark itself"
+        graded = f" judged by {self.judge_name}" if self.judges else BY_ITSELF
         return f" with {further}{graded}" if further else graded
 
     @cached_property

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
 from statistics import fmean
+from typing import Literal
 
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
@@ -15,7 +16,17 @@ from dspy_proact.report.numbers import points_of
 from dspy_proact.report.summary import Summary, grouped
 from dspy_proact.report.terminal import front_html
 from dspy_proact.runs import Nouns, Outcome, State
-from dspy_proact.stats import Discordant, Estimate, Paired, cluster_mean, discordant, holm, paired_difference
+from dspy_proact.stats import (
+    Discordant,
+    Estimate,
+    Paired,
+    Side,
+    claimed_side,
+    cluster_mean,
+    discordant,
+    holm,
+    paired_difference,
+)
 
 SCORED: Collection[State] = ("scored",)
 TRIED: Collection[State] = ("scored", "unscored")
@@ -78,6 +89,29 @@ class Differences:
     strata: tuple[str, ...]
     """In the order of reports."""
     nouns: Nouns
+    leading: Literal["micro", "macro"]
+    """The mean that ranks, whose difference comes first."""
+
+    @property
+    def overall(self) -> Difference:
+        """By the mean that ranks: one test, chosen in advance."""
+        return self.macro if self.leading == "macro" else self.micro
+
+    @property
+    def ordered(self) -> dict[str, Difference]:
+        """Every row of a table: the mean that ranks, the strata, the other mean."""
+        other = "micro" if self.leading == "macro" else "macro"
+        return {self.leading: self.overall, **self.rows, other: self.micro if other == "micro" else self.macro}
+
+    @property
+    def side(self) -> Side | None:
+        """Where b lies beside a by the mean that ranks; None where that is not shown."""
+        return claimed_side(self.overall.weighted, self.overall.weighted.p)
+
+    @cached_property
+    def sides(self) -> dict[str, Side | None]:
+        """Where b lies beside a in each stratum, by the test that is adjusted over them."""
+        return {name: claimed_side(row.weighted, self.adjusted[name][0]) for name, row in self.rows.items()}
 
     @cached_property
     def by_stratum(self) -> dict[str, list[CasePair]]:
@@ -152,7 +186,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         sides = f"{self.a.model_name} ({self.a.path}), {self.b.model_name} ({self.b.path})"
-        difference = points_of(self.lenient.micro.weighted.difference)
+        difference = points_of(self.lenient.overall.weighted.difference)
         return f"Comparison({printable(sides)}: {len(self.pairs)} pairs, b - a {difference} points)"
 
     def _repr_html_(self) -> str:
@@ -168,13 +202,24 @@ class Comparison:
     @cached_property
     def lenient(self) -> Differences:
         """Over what both have scored, as published scores are."""
-        return Differences(self.pairs, self.a.strata, self.a.nouns)
+        return Differences(self.pairs, self.a.strata, self.a.nouns, self.a.leading_mean)
 
     @cached_property
     def strict(self) -> Differences:
         """Over what both have tried, the unscored counting 0; the same where nothing is unscored."""
         alike = len(self.tried) == len(self.pairs) and not any(self.unscored)
-        return self.lenient if alike else Differences(self.tried, self.a.strata, self.a.nouns)
+        return self.lenient if alike else replace(self.lenient, pairs=self.tried)
+
+    @property
+    def side(self) -> Side | None:
+        """Where b lies beside a by the mean that ranks; None unless leaving out and counting 0 show the same."""
+        return self.lenient.side if self.lenient.side == self.strict.side else None
+
+    @property
+    def sides(self) -> dict[str, Side | None]:
+        """Likewise in each stratum, by the test that is adjusted over them."""
+        lenient, strict = self.lenient.sides, self.strict.sides
+        return {name: side if side == strict[name] else None for name, side in lenient.items()}
 
     @property
     def unscored(self) -> tuple[int, int]:
@@ -204,11 +249,25 @@ class Comparison:
         differ = a.identity.differences(b.identity).items()
         return [*((name, _short(mine), _short(theirs)) for name, (mine, theirs) in differ), *beside]
 
+    @cached_property
+    def repeated(self) -> int:
+        """Cases that both have scored and to which both gave the same responses, word for word."""
+        texts = ([[outcome.response for outcome in side] for side in pair.outcomes] for pair in self.pairs)
+        return sum(a == b and None not in a for a, b in texts)
+
     @property
     def judged_alike(self) -> bool:
         """Whether both are known to have been graded by one judge, asked in the same way, beside the same roles."""
         known = self.a.manifest is not None and self.b.manifest is not None
-        return known and not any(name.partition(".")[0] in {"judge", "judges", "roles"} for name, _, _ in self.changed)
+        return known and not self._changed_in("judge", "judges", "roles")
+
+    @property
+    def changed_judges(self) -> bool:
+        """Whether the judges, or how they are asked, are known to differ."""
+        return self._changed_in("judge", "judges")
+
+    def _changed_in(self, *names: str) -> bool:
+        return any(name.partition(".")[0] in names for name, _, _ in self.changed)
 
     @cached_property
     def flips(self) -> dict[str, dict[str, int]]:

@@ -46,8 +46,10 @@ def comparison_document(comparison: "Comparison") -> dict[str, Any]:
     if row := comparison.controls:
         sides = {"a": row.a, "b": row.b, "difference": row.weighted}
         controls = {"controls": document(sides, nouns)}
+    first = comparison_headline(comparison)
     return {
-        "headline": comparison_headline(comparison),
+        "headline": first.text,
+        "claim": first.claim,
         "a": _side(comparison.a, comparison) | {"unscored": comparison.unscored[0]},
         "b": _side(comparison.b, comparison) | {"unscored": comparison.unscored[1]},
         "changed": [{"field": field, "a": a, "b": b} for field, a, b in comparison.changed],
@@ -104,7 +106,7 @@ def print_comparison(comparison: "Comparison", console: Console, explain: bool =
     sides = (("a", comparison.a), ("b", comparison.b))
     legend = [f"{name}: {side.model_name}{side.graded_by} ({side.path})" for name, side in sides]
     changes = "; ".join(f"{field}: {before} -> {after}" for field, before, after in comparison.changed)
-    show(console, comparison_headline(comparison), *legend, f"changed: {changes or 'nothing recorded'}")
+    show(console, *comparison_headline(comparison).lines, *legend, f"changed: {changes or 'nothing recorded'}")
     show(console, _weighted(comparison.lenient, "score"))
     if any(comparison.unscored):
         show(console, _weighted(comparison.strict, "strict"))
@@ -148,8 +150,8 @@ def _cut_off(lines: list[str]) -> Iterator[str]:
 
 
 def _weighted(differences: "Differences", title: str) -> TerminalTable:
-    rows = {**differences.rows, "micro": differences.micro, "macro": differences.macro}.items()
     adjusted = {name: weighted for name, (weighted, _) in differences.adjusted.items()}
+    rows = differences.ordered.items()
     cells = ([name, *_means(row), *_tested(row.weighted, adjusted.get(name))] for name, row in rows)
     return table((title, "pairs", "a", "b", "b - a", "p", "Holm", *_SEEN), cells)
 
@@ -208,8 +210,7 @@ def _notes(comparison: "Comparison") -> Iterator[str]:
     if comparison.rephrased:
         yield f"{counted(comparison.rephrased, nouns.case, nouns.cases)} left out: same name, different text."
     if any(comparison.unscored):
-        a, b = comparison.unscored
-        yield f"strict: over what both tried; unscored ones count 0 ({a} of a, {b} of b)."
+        yield "strict: over what both tried; unscored ones count 0."
     tests = explained(nouns, "Holm", "80 %, 50 %")
     yield f"In points of 100; above 0, b is better. Intervals are not adjusted. {tests}"
     yield from cautions(comparison)
@@ -218,9 +219,8 @@ def _notes(comparison: "Comparison") -> Iterator[str]:
 
 
 def cautions(comparison: "Comparison") -> Iterator[str]:
-    """Why rows have no test or interval, or a poor one."""
-    lenient = comparison.lenient
-    rows = {**lenient.rows, "micro": lenient.micro, "macro": lenient.macro}.items()
+    """Why rows have no test or interval, or a poor one; that of the first row stands in the headline or below it."""
+    _, *rows = comparison.lenient.ordered.items()
     reasons = ((name, why) for name, row in rows for why in (row.weighted.reason, row.weighted.difference.reason))
     return reason_lines(reasons)
 
@@ -233,5 +233,6 @@ def _rests_on(comparison: "Comparison") -> Iterator[str]:
         moved = ", ".join(f"{name} ({total:+.1f} over {pairs})" for name, pairs, total in comparison.farthest)
         yield f"{nouns.groups} that contribute most to the difference, by sum of scores: {moved}."
     yield from (explained(nouns, term) for term in ("interval", "p", "micro", "macro", "only a, only b"))
-    yield "micro and macro are single tests, fair only if they were chosen in advance."
+    leading = comparison.a.leading_mean
+    yield f"{leading}, the mean that ranks, is one test; the other mean is one only if it was chosen in advance."
     yield f"Power is that of a test at 5 %; with fewer than {ENOUGH_TO_TELL} {nouns.groups} it is not estimated."

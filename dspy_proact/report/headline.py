@@ -1,78 +1,128 @@
 """What a run, two runs or a study show: one plain sentence that claims no more than the numbers carry."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dspy_proact.evaluation.measured_run import BY_ITSELF
+from dspy_proact.report.caveats import caveats
 from dspy_proact.report.measured import in_nouns
-from dspy_proact.report.numbers import bounds, counted, listed, plain, seen_from, share, signed
+from dspy_proact.report.numbers import bounds, counted, interval, listed, plain, seen_from, share, signed
 from dspy_proact.stand_in import demonstration
-from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, SHARE_ITEMS, Estimate, is_claimed
+from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, SHARE_ITEMS, Estimate, Headline
 from dspy_proact.stats.paired import LEVEL, excludes_zero
 
 if TYPE_CHECKING:
-    from dspy_proact.report.comparison import Comparison, Difference, Differences
+    from dspy_proact.report.comparison import Comparison
     from dspy_proact.report.study import RatingStudy
     from dspy_proact.report.summary import Summary
 
-_HIGHER = ("scores higher", "scores lower")
+_NO_TEST = "their scores are not a fair test; its card has out-of-fold scores"
+_VERBS = ("scores higher", "scores lower")
 
 
-def headline(summary: "Summary") -> str:
-    """The score of the model under test, 0 to 100, over what was scored, and the stratum in which it is lowest.
+def headline(summary: "Summary") -> Headline:
+    """The score of the model under test, 0 to 100, by the mean that ranks, over what was scored.
 
-    Counts of what is unscored or pending follow. A stratum is named where its interval lies below that of every other.
+    The lowest stratum is a line below it where its interval lies below that of every other.
     """
-    states = [f"{count} {state}" for state in ("unscored", "pending") if (count := summary.count(state))]
-    missing = f" ({listed(states)})" if states else ""
     corpus = summary.manifest and summary.manifest.corpus.name
     of = summary.benchmark if corpus is None or summary.benchmark in corpus else f"the corpus {corpus}"
     cases = f"{counted(summary.case_count, summary.nouns.case, summary.nouns.cases)} of {of}"
     if len(summary.outcomes) != summary.case_count:
         cases = f"{counted(len(summary.outcomes), 'answer')} to {cases}"
+    states = [f"{count:,} {state}" for state in ("unscored", "pending") if (count := summary.count(state))]
+    of_cases = f"{len(summary.scored):,} of {cases}" if states else cases
+    score, by = summary.leading.weighted, summary.graded_by.removesuffix(BY_ITSELF)
+    begin, end = demonstration(summary.roles), f",{by}." if by else "."
     if not summary.scored:
-        message = f"{summary.model_name} has no score, with 0 of {cases} scored{missing}"
-    else:
-        scored = f"the {len(summary.scored):,} scored of {cases}{missing}" if missing else cases
-        by_stratum, further = summary.leading is summary.macro, ""
-        for measure in (measure for measure in summary.shown_measures() if measure.name == summary.reporting.beside):
-            value = summary.measured(summary.outcomes, by_stratum)[measure.name].value
-            further = "" if value is None else f" with {value:.2f} {measure.title}"
-        mean = f", {'means' if further else 'the mean'} of the {summary.nouns.strata}," if by_stratum else ""
-        message = f"{summary.model_name} scored {_score(summary.leading.weighted)}{further}{mean} on {scored}"
-        scores = {name: summary.scores(name).weighted for name in summary.strata}
-        for name, score in scores.items():
-            others = [other.low for stratum, other in scores.items() if stratum != name]
-            if others and score.high is not None and all(low is not None and score.high < low for low in others):
-                message += f", lowest in {name}: {_score(score)}"
-    return f"{demonstration(summary.roles)}{message},{summary.graded_by.removeprefix(',')}."
+        text = f"{begin}{summary.model_name} has no score, with {of_cases} scored{end}"
+        return Headline(text, count=0, caveats=(f"Without a score: {listed(states)}.", *caveats(summary)))
+    by_stratum, further = summary.leading is summary.macro, ""
+    for measure in (measure for measure in summary.shown_measures() if measure.name == summary.reporting.beside):
+        value = summary.measured(summary.outcomes, by_stratum)[measure.name].value
+        further = "" if value is None else f" with {value:.2f} {measure.title}"
+    mean = f", {'means' if further else 'mean'} over {summary.nouns.strata}," if by_stratum else ""
+    result = f"{share(score.value)} of 100 ({interval(score)}){further}{mean}"
+    rows = counted(summary.manifest.corpus.rows, summary.nouns.row, summary.nouns.rows) if summary.manifest else ""
+    learned_on = (summary.manifest and summary.manifest.learned_on) or 0
+    reserved = (
+        (learned_on, f"Compiled on {learned_on:,} of these {rows}: {_NO_TEST}."),
+        (score.low is not None and score.reason, f"The interval: {score.reason}."),
+        (states, f"Not in the score: {listed(states)}."),
+        *((True, f"Lowest in {name}: {share(low.value)} of 100 ({bounds(low)}).") for name, low in _lowest(summary)),
+    )
+    below = [sentence for holds, sentence in reserved if holds]
+    return Headline(
+        f"{begin}{summary.model_name} scored {result} on {of_cases}{end}",
+        number=score,
+        test="95 % interval",
+        count=len(summary.scored),
+        caveats=(*below, *caveats(summary)),
+    )
 
 
-def comparison_headline(comparison: "Comparison", first: str = "a", second: str = "b") -> str:
-    """In which strata b is better or worse than a, by the test that is adjusted over the strata.
+def _lowest(summary: "Summary") -> Iterator[tuple[str, Estimate]]:
+    """The stratum whose interval lies below that of every other, with its score; where there are several."""
+    scores = {name: summary.scores(name).weighted for name in summary.strata}
+    for name, score in scores.items():
+        others = [other.low for stratum, other in scores.items() if stratum != name]
+        if others and score.high is not None and all(low is not None and score.high < low for low in others):
+            yield name, score
 
-    Where nothing was shown it says what would have been, and how often; where nothing could have been, why. "Better" is
-    said only of real models, where both were judged alike and everything that both were asked is scored in both. Who
-    left what out follows, and what is shown with that counted 0 where it differs. `first` and `second` name a and b.
+
+def comparison_headline(comparison: "Comparison", first: str = "a", second: str = "b") -> Headline:
+    """Whether b is better or worse than a by the mean that ranks, as one test; strata and reservations stand below.
+
+    A side is claimed where what both have scored and what both have tried, the unscored counting 0, show the same.
+    "Better" is said only of real models, where both were judged alike and everything that both were asked is scored in
+    both. `first` and `second` name a and b.
     """
-    begin = demonstration(comparison.roles)
     a, b = first, second
     # By their models, or by their judges where only these differ.
     models = comparison.a.model_name, comparison.b.model_name
     judges = comparison.a.graded_by.strip(), comparison.b.graded_by.strip()
     if differing := next((pair for pair in (models, judges) if pair[0] != pair[1]), None):
         a, b = _called(first, differing[0]), _called(second, differing[1])
-    rows = comparison.lenient.rows
-    if shown := _significant(comparison.lenient):
-        fair = not begin and comparison.judged_alike and len(comparison.pairs) == comparison.shared
-        message = [_sides(shown, ("is better", "is worse") if fair else _HIGHER, a, b)]
-        unable = [name for name, row in rows.items() if name not in shown and row.weighted.reason]
-        if alike := [name for name in rows if name not in shown and name not in unable]:
-            message.append(f"no difference was detected on {listed(alike)}")
-        if unable:
-            message.append(f"no test was possible on {listed(unable)}")
+    overall = comparison.lenient.overall
+    return Headline(
+        f"{demonstration(comparison.roles)}{_compared(comparison, a, b)}.",
+        side=comparison.side,
+        number=overall.weighted.difference,
+        test=f"permutation test that flips whole {comparison.a.nouns.groups}",
+        p=overall.weighted.p,
+        count=overall.pairs,
+        caveats=tuple(_reserved(comparison, first, second)),
+    )
+
+
+def _compared(comparison: "Comparison", a: str, b: str) -> str:
+    """What is shown of b beside a, without a stop."""
+    nouns, lenient, strict = comparison.a.nouns, comparison.lenient, comparison.strict
+    overall, difference = lenient.overall.weighted, lenient.overall.weighted.difference
+    if not comparison.pairs:
+        return f"{b} cannot be compared with {a}: no {nouns.case} is scored in both"
+    if difference.value is None:
+        return f"{b} cannot be compared with {a} by the mean of the {nouns.strata}: {difference.reason}"
+    cases = counted(overall.count, nouns.case, nouns.cases)
+    points, by = f"{signed(difference.value)} points ({interval(difference, signed)})", ""
+    if lenient.leading == "macro":
+        by = f", mean over {nouns.strata},"
+    if comparison.side:
+        fair = comparison.judged_alike and len(comparison.pairs) == comparison.shared
+        verbs = ("is better", "is worse") if fair and not demonstration(comparison.roles) else _VERBS
+        shown = f"{b} {verbs[comparison.side == 'lower']} than {a}"
+    elif lenient.side != strict.side:
+        counted_0 = signed(strict.overall.weighted.difference.value or 0)
+        shown = f"Whether {b} scores higher or lower than {a} depends on the unscored {nouns.cases}"
+        return f"{shown}: {points}{by} without them, {counted_0} counting them 0"
+    elif all(pair.score[0] == pair.score[1] for pair in comparison.pairs):
+        return f"{b} and {a} have the same score on each of {cases} scored in both"
+    elif overall.reason:
+        few = counted(overall.groups, nouns.group, nouns.groups)
+        shown = f"With {few} no difference between {b} and {a} can become significant"
     else:
-        message = [_not_shown(comparison, a, b)]
-    return f"{begin}{'; '.join([*message, *_reserved(comparison, first, second)])}."
+        shown = f"No difference between {b} and {a} was detected"
+    return f"{shown}: {points}{by} on {cases}"
 
 
 def study_headline(study: "RatingStudy") -> str:
@@ -176,88 +226,77 @@ class _Finding:
         return f"{self._begin} it cannot be told whether {judge} agrees with {one} {side} ({kappas})"
 
 
-def _score(score: Estimate) -> str:
-    return f"{share(score.value)} of 100 ({bounds(score)})"
-
-
-def _significant(differences: "Differences") -> "Mapping[str, Difference]":
-    """The strata that differ by more than chance, adjusted over all of them."""
-    rows, adjusted = differences.rows, differences.adjusted
-    return {name: row for name, row in rows.items() if is_claimed(row.weighted, adjusted[name][0])}
-
-
-def _sides(rows: "Mapping[str, Difference]", verbs: tuple[str, str], a: str, b: str) -> str:
-    """In which of these strata b is above a, and in which below."""
-    sides: list[str] = []
-    there = {name: row.weighted.difference for name, row in rows.items()}
-    for verb, sign in zip(verbs, (1, -1), strict=True):
-        strata = [
-            f"{name} ({signed(difference.value)} points, {bounds(difference, signed)})"
-            for name, difference in there.items()
-            if difference.value is not None and difference.value * sign > 0
-        ]
-        if strata:
-            than = "" if sides else f" than {a}"
-            sides.append(f"{verb}{than} on {listed(strata)}")
-    return f"{b} {' and '.join(sides)}"
-
-
-def _not_shown(comparison: "Comparison", a: str, b: str) -> str:
-    nouns = comparison.a.nouns
-    rows = comparison.lenient.rows
-    tested = [row.weighted for row in rows.values() if row.weighted.p is not None]
-    if not comparison.pairs:
-        return f"{b} cannot be compared with {a}: no {nouns.case} is scored in both"
-    # The smallest p of G flipped groups is 2 / 2^G, and Holm multiplies the smallest by the number of strata.
-    groups = max((paired.groups for paired in tested), default=1)
-    if not tested or len(tested) * 2 / 2**groups > LEVEL:
-        few = f"{counted(groups, nouns.group, nouns.groups)} {'is' if groups == 1 else 'are'}"
-        strata = counted(len(tested) or len(rows), nouns.stratum, nouns.strata)
-        # A mean over the strata has more groups, and may differ: the sentence is of the tests that Holm adjusts.
-        test = f"A test of {b} against {a} within one {nouns.stratum}"
-        return f"{test} cannot become significant: {few} too few in {strata}"
-    if all(pair.score[0] == pair.score[1] for pair in comparison.pairs):
-        cases = counted(len(comparison.pairs), nouns.case, nouns.cases)
-        return f"{b} and {a} have the same score on each of {cases} scored in both"
-    nothing = f"No difference between {b} and {a} was detected in any {nouns.stratum}"
-    known = ((seen, name, row.weighted.base) for name, row in rows.items() if (seen := seen_from(row.weighted)))
-    (often, half), name, base = min(known, default=((0, 0), "", None))
-    if not name:
-        return nothing
-    power = f"80 % power to detect {counted(often, 'point')} from a score of {share(base)}, and 50 % to detect {half}"
-    return f"{nothing}; the most sensitive, {name}, has {power}"
-
-
 def _called(name: str, what: str) -> str:
     """A name with what it is in one pair of brackets: `b (model, prompt 8fc37674)`."""
     return f"{name} ({what.removesuffix(')').replace(' (', ', ') if what.endswith(')') else what})"
 
 
 def _reserved(comparison: "Comparison", first: str, second: str) -> Iterator[str]:
-    """What limits the comparison: what is left out and counts 0 instead, other judges, and what was compiled on it."""
-    nouns, scored, shared = comparison.a.nouns, len(comparison.pairs), comparison.shared
-    sides = zip((first, second), comparison.unscored, strict=True)
-    missing = [f"{count:,} unscored by {name}" for name, count in sides if count]
-    if untried := shared - len(comparison.tried):
+    """Lines below the headline: other judges, the interval, strata, what is left out or repeated, power, training."""
+    nouns, lenient = comparison.a.nouns, comparison.lenient
+    overall = lenient.overall.weighted
+    yield from _judging(comparison)
+    if overall.difference.low is not None and overall.difference.reason:
+        yield f"The interval: {overall.difference.reason}."
+    if len(lenient.rows) > 1 and any(pair.score[0] != pair.score[1] for pair in comparison.tried):
+        yield f"By {nouns.stratum}, adjusted (Holm): {_by_stratum(comparison, second)}."
+    missing = [f"{n:,} unscored by {name}" for name, n in zip((first, second), comparison.unscored, strict=True) if n]
+    if untried := comparison.shared - len(comparison.tried):
         missing.append(f"{untried:,} not tried by both")
     if missing:
-        of = f"based on the {scored:,} of {shared:,} shared {nouns.cases} scored in both: " if scored else ""
-        yield f"{of}{listed(missing)}"
-    lenient, strict = (_significant(differences) for differences in (comparison.lenient, comparison.strict))
-    if _signs(lenient) != _signs(strict):
-        seen = _sides(strict, _HIGHER, first, second) if strict else f"no difference of {second} is detected"
-        yield f"with the unscored counted 0, {seen}"
-    if not comparison.judged_alike:
-        known = comparison.a.manifest and comparison.b.manifest
-        same = "the responses are the same, so only the judging differs"
-        differently = "they were judged differently" if known else "it is not known whether both were judged alike"
-        yield same if known and comparison.agreement else differently
+        yield f"Left out of {comparison.shared:,} shared {nouns.cases}: {listed(missing)}."
+    if comparison.repeated and (comparison.judged_alike or not comparison.agreement):
+        of = counted(len(comparison.pairs), nouns.case, nouns.cases)
+        yield f"{comparison.repeated:,} of {of} have the same response in both, word for word."
+    if not (lenient.side or comparison.strict.side) and (power := listed([*_power(comparison)])):
+        yield f"80 % power to detect {power}."
     for name, side in ((first, comparison.a), (second, comparison.b)):
         if side.manifest and side.manifest.learned_on:
             rows = f"{side.manifest.learned_on:,} of these {nouns.rows}"
-            yield f"{name} was compiled on {rows}, so this comparison is not a test of it"
+            yield f"{name} was compiled on {rows}, so this comparison is not a test of it."
 
 
-def _signs(rows: "Mapping[str, Difference]") -> dict[str, bool]:
-    """Of strata that differ, whether b is above a."""
-    return {name: (row.weighted.difference.value or 0) > 0 for name, row in rows.items()}
+def _judging(comparison: "Comparison") -> Iterator[str]:
+    """Whether both were judged alike, where they were not or nobody knows."""
+    if comparison.judged_alike:
+        return
+    if not (comparison.a.manifest and comparison.b.manifest):
+        yield "It is not known whether both were judged alike."
+    elif comparison.agreement:
+        yield "The responses are the same, so only the judging differs."
+    elif comparison.changed_judges:
+        yield "Judged differently: the difference may be due to the judges."
+    else:
+        yield "Beside other further models: the difference may be due to them."
+
+
+def _by_stratum(comparison: "Comparison", second: str) -> str:
+    """Where b is higher and lower, what depends on the unscored, what was not detected and what could not be shown."""
+    lenient, strict, groups = comparison.lenient, comparison.strict, dict[str, list[str]]()
+    tested = [row.weighted.groups for row in lenient.rows.values() if row.weighted.p is not None]
+    # The smallest p of G flipped groups is 2 / 2^G, and Holm multiplies the smallest by the number of tests.
+    able = bool(tested) and len(tested) * 2 / 2 ** max(tested) <= LEVEL
+    for name, row in lenient.rows.items():
+        if side := comparison.sides[name]:
+            shown = f"{second} {side}"
+        elif lenient.sides[name] != strict.sides[name]:
+            shown = f"depending on the unscored {comparison.a.nouns.cases}"
+        else:
+            shown = "no difference detected" if able and not row.weighted.reason else "no test can show a difference"
+        groups.setdefault(shown, []).append(name)
+    return "; ".join(f"{shown} on {listed(names)}" for shown, names in groups.items())
+
+
+def _power(comparison: "Comparison") -> Iterator[str]:
+    """Which true difference is detected overall, with its base; in one stratum, the range over the known ones."""
+    nouns, overall = comparison.a.nouns, comparison.lenient.overall.weighted
+    if overall.base is not None and (seen := seen_from(overall)):
+        way = "rise" if overall.base <= 0.5 else "fall"
+        yield f"a {way} of {counted(seen[0], 'point')} from {share(overall.base)} overall"
+    rows = [row.weighted for row in comparison.lenient.rows.values()]
+    known = [(seen[0], row.base) for row in rows if row.base is not None and (seen := seen_from(row))]
+    if len(known) > 1:
+        (low, high), bases = (f(points for points, _ in known) for f in (min, max)), [base for _, base in known]
+        of = "" if len(known) == len(rows) else f" of {len(known)} of {len(rows)} {nouns.strata}"
+        reach = f"{low}" if low == high else f"{low} to {high}"
+        yield f"{reach} points from {share(min(bases))} to {share(max(bases))} in one {nouns.stratum}{of}, after Holm"

@@ -1,7 +1,7 @@
 """Numbers, counts and intervals as terminal and page print them, and values as JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, cast
 
 from pydantic import BaseModel
@@ -43,6 +43,11 @@ def bounds(estimate: Estimate, shown: Callable[[float], str] = share) -> str:
         return f"no interval: {estimate.reason}"
     interval = f"95 % {shown(estimate.low)} to {shown(estimate.high)}"
     return f"{interval}, {estimate.reason}" if estimate.reason else interval
+
+
+def interval(estimate: Estimate, shown: Callable[[float], str] = share) -> str:
+    """The 95 % interval in words without what is wrong with it, which is a caveat; or why there is none."""
+    return bounds(replace(estimate, reason=None) if estimate.low is not None else estimate, shown)
 
 
 def probability(p: float | None) -> str:

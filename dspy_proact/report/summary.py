@@ -95,7 +95,7 @@ class Summary(MeasuredRun):
 
     def __repr__(self) -> str:
         text = f"{self.model_name}{self.graded_by}, {len(self.scored)}/{len(self.outcomes)} scored"
-        return f"Summary({printable(text)}, score {percent(self.micro.weighted)} of 100)"
+        return f"Summary({printable(text)}, score {percent(self.leading.weighted)} of 100)"
 
     def _repr_html_(self) -> str:
         from dspy_proact.report.summary_text import print_summary

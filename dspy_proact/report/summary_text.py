@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from dspy_proact.report.agreement import GradingAgreement, agree_between, agreement_lines
-from dspy_proact.report.caveats import caveats
 from dspy_proact.report.glossary import explained
 from dspy_proact.report.headline import headline
 from dspy_proact.report.measured import SMALL, ControlCases, is_small
@@ -27,9 +26,10 @@ if TYPE_CHECKING:
 def summary_document(summary: "Summary", by: Sequence[str] = ()) -> dict[str, Any]:
     """The document of `report --json`, with breakdowns by these keys; raises `UsageError` where cases have none."""
     nouns, controls, by_stratum = summary.nouns, summary.controls, summary.leading_mean == "macro"
+    first = headline(summary)
     parts = {
-        "headline": headline(summary),
-        **({"caveats": lines} if (lines := caveats(summary)) else {}),
+        "headline": first.text,
+        "claim": first.claim,
         "run": _run(summary),
         "complete": summary.complete,
         nouns.groups: summary.group_count,
@@ -155,18 +155,14 @@ def print_summary(
     With `explain`, print what the numbers rest on too. `options` puts what arguments are called elsewhere into a line.
     Raises `UsageError` where cases have no key to break down by.
     """
-    nouns, manifest = summary.nouns, summary.manifest
+    nouns = summary.nouns
     breakdowns: list[TerminalTable | str] = []
     for key in by:
         groups = summary.breakdown(key)
         marked = {f"{name}{'*' if is_small(outcomes) else ''}": outcomes for name, outcomes in groups.items()}
         reasons = ((name, summary.scores_of(outcomes).weighted.reason) for name, outcomes in groups.items())
         breakdowns += [_table(summary, key, marked), *reason_lines(reasons)]
-    show(console, headline(summary), *caveats(summary))
-    if manifest and manifest.learned_on:
-        rows = counted(manifest.corpus.rows, nouns.row, nouns.rows)
-        never = "their scores are not a fair test; its card has out-of-fold scores"
-        show(console, f"compiled on {manifest.learned_on} of these {rows}: {never}")
+    show(console, *headline(summary).lines)
     strata = {stratum: summary.of_stratum(stratum) for stratum in summary.strata}
     show(console, _table(summary, nouns.stratum, strata, {"micro": summary.outcomes, "macro": None}))
     if measures := summary.shown_measures(explain):

@@ -14,6 +14,7 @@ from dspy_proact.stats.corrected import (
 )
 from dspy_proact.stats.cuts import START_CUTS, apply_cuts, keep_cuts
 from dspy_proact.stats.estimate import Estimate, Figure
+from dspy_proact.stats.headline import Headline, Side
 from dspy_proact.stats.improvement import (
     CLAIM_GROUPS,
     CLAIM_LABELS,
@@ -28,9 +29,9 @@ from dspy_proact.stats.paired import (
     ENOUGH_TO_TELL,
     Discordant,
     Paired,
+    claimed_side,
     discordant,
     holm,
-    is_claimed,
     paired_difference,
     rounded_points,
 )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dspy_proact.stats.cluster import LOW, NEAR_AN_END, ONE_STRATUM, Scores, Table, checked_scores, spread_of, tabulate
 from dspy_proact.stats.estimate import ROUNDING, Estimate, joined, plain_bounds, t_quantile
+from dspy_proact.stats.headline import Side
 from dspy_proact.stats.tally import added_up, numbered
 
 LEVEL = 0.05
@@ -133,10 +134,12 @@ def _detectable(base: float, scatter: float, errors: float) -> float | None:
     return difference if low + difference <= 1 else None
 
 
-def is_claimed(paired: Paired, p: float | None) -> bool:
-    """Whether the runs are said to differ: by this p value, adjusted or not, and by the interval where there is one."""
+def claimed_side(paired: Paired, p: float | None) -> Side | None:
+    """Where b is said to lie beside a: by this p value, adjusted or not, and by the interval where there is one."""
     shown = paired.reason is None and p is not None and p <= LEVEL
-    return shown and (paired.difference.low is None or excludes_zero(paired.difference))
+    if not shown or not (paired.difference.low is None or excludes_zero(paired.difference)):
+        return None
+    return "higher" if (paired.difference.value or 0) > 0 else "lower"
 
 
 def excludes_zero(difference: Estimate) -> bool:

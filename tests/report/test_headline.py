@@ -1,10 +1,10 @@
-"""The sentence of a run and of a comparison: what was shown, that nothing was, that nothing could have been."""
+"""The headline of a run and of a comparison: one sentence with one interval, and its caveats below."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from builders.runs import JUDGE, PHASES, outcome, spread, summary
+from builders.runs import JUDGE, PHASES, outcome, spread, summary, trigger
 from builders.runs import compared as runs_compared
 
 from dspy_proact.report import Comparison, Summary, compare, comparison_document
@@ -24,13 +24,22 @@ def run(*grades: str | None, scenarios: int = 6, **changes: Any) -> Summary:
     return summary(*outcomes, **changes)
 
 
-def test_a_run_is_told_by_its_score_and_its_lowest_phase_with_intervals():
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def test_a_run_has_one_sentence_with_one_interval_and_its_lowest_phase_below():
     """In 20 scenarios 19, 18 and 1 of 20 pass: 38 of 60, 63.3 %, and 1 of 20, 5 %."""
     grades = [*["PASS"] * 19, "FAIL", *["PASS"] * 18, *["FAIL"] * 2, *["FAIL"] * 19, "PASS"]
-    text = headline(run(*grades, scenarios=20))
-    assert text.startswith("m scored 63.3 of 100 (95 % ")
-    assert ") on 60 triggers of proactbench, lowest in RECOVERY: 5.0 of 100 (95 % " in text
-    assert text.endswith("), judged by j.")
+    first = headline(run(*grades, scenarios=20))
+    assert first.text.startswith("m scored 63.3 of 100 (95 % ")
+    assert first.text.endswith(") on 60 triggers of proactbench, judged by j.")
+    assert first.text.count("95 %") == 1
+    assert words(first.text) <= 30
+    assert first.number is not None
+    assert (first.number.value, first.side, first.count) == (pytest.approx(38 / 60), None, 60)
+    (lowest,) = first.caveats
+    assert lowest.startswith("Lowest in RECOVERY: 5.0 of 100 (95 % ")
 
 
 @pytest.mark.parametrize(
@@ -43,17 +52,24 @@ def test_a_run_is_told_by_its_score_and_its_lowest_phase_with_intervals():
     ids=["shared", "within the others' intervals", "beside a phase without a score"],
 )
 def test_a_last_place_that_is_not_shown_is_not_told(grades: list[str | None]):
-    assert "lowest" not in headline(run(*grades))
+    assert not any("Lowest" in line for line in headline(run(*grades)).caveats)
 
 
 @pytest.mark.parametrize(("grade", "state"), [(None, "unscored"), ("", "pending")])
 def test_a_run_without_a_score_has_none(grade: str | None, state: str):
-    message = f"m has no score, with 0 of 18 triggers of proactbench scored (18 {state}), judged by j."
-    assert headline(run(*[grade] * 18)) == message
+    message = "m has no score, with 0 of 18 triggers of proactbench scored, judged by j."
+    first = headline(run(*[grade] * 18))
+    assert first.lines == (message, f"Without a score: 18 {state}.")
+    assert first.claim["value"] is None
 
 
-def test_too_few_scenarios_are_said_beside_the_interval():
-    assert ", too few scenarios: very wide) on 9 triggers" in headline(run(*["PASS", "FAIL", "FAIL"] * 3, scenarios=3))
+def test_what_is_wrong_with_the_interval_and_what_is_not_in_the_score_stand_below():
+    first = headline(run(*["PASS", "FAIL", "FAIL"] * 2, "PASS", None, "", scenarios=3))
+    assert first.text.endswith(") on 7 of 9 triggers of proactbench, judged by j.")
+    assert first.caveats == (
+        "The interval: too few scenarios: very wide.",
+        "Not in the score: 1 unscored and 1 pending.",
+    )
 
 
 @pytest.fixture
@@ -71,68 +87,139 @@ BETTER = ["PASS"] * 8 + ["FAIL"] * 16
 """In EMERGENT."""
 
 
-def test_what_is_shown_has_its_points_and_the_rest_is_said_to_be_unseen(compared):
-    message = comparison_headline(compared(FAILED, BETTER))
-    rest = "no difference was detected on CRITICAL and RECOVERY"
-    assert message == f"b is better than a on EMERGENT (+100.0 points, {ALL}); {rest}."
+def below(comparison: Comparison, begin: str) -> list[str]:
+    return [line for line in comparison_headline(comparison).caveats if line.startswith(begin)]
 
 
-def test_strict_scores_that_differ_where_lenient_ones_do_not_are_told(compared):
-    b = [None if number % 16 < 13 else "PASS" for number in range(48)]
-    message = comparison_headline(compared(["PASS"] * 48, b, scenarios=16))
-    assert "; based on the 9 of 48 shared triggers scored in both: 39 unscored by b; " in message
-    # 13 of 16 scenarios of each phase lose 1: -81.3 points; the flips of these 13 make p 2 / 2^13, times 3.
-    assert "with the unscored counted 0, b scores lower than a on EMERGENT (-81.2 points, 95 % " in message
+def test_the_overall_score_comes_first_as_one_test_and_phases_below_by_holm(compared):
+    """Each of 6 scenarios gains in each phase: by phase 2 / 2^6 x 3 = .094, overall 2 / 2^6 = .031."""
+    comparison = compared(["FAIL"] * 18, ["PASS"] * 18, scenarios=6)
+    first = comparison_headline(comparison)
+    assert first.text == f"b is better than a: +100.0 points ({ALL}) on 18 triggers."
+    assert (first.side, first.p, first.count) == ("higher", 2 / 64, 18)
+    assert first.number == comparison.lenient.micro.weighted.difference
+    (phases,) = below(comparison, "By phase")
+    assert phases == ("By phase, adjusted (Holm): no test can show a difference on EMERGENT, CRITICAL and RECOVERY.")
+
+
+def test_what_phases_show_is_below_the_sentence_of_the_overall_score(compared):
+    """8 of 8 scenarios gain in EMERGENT and lose in CRITICAL: nothing overall, and 2 / 2^8 x 3 = .023 by phase."""
+    a = ["FAIL"] * 8 + ["PASS"] * 16
+    b = ["PASS"] * 8 + ["FAIL"] * 8 + ["PASS"] * 8
+    comparison = compared(a, b)
+    first = comparison_headline(comparison)
+    assert first.text.startswith("No difference between b and a was detected: 0.0 points (")
+    assert (first.side, first.p) == (None, 1.0)
+    (phases,) = below(comparison, "By phase")
+    assert phases.endswith("b higher on EMERGENT; b lower on CRITICAL; no difference detected on RECOVERY.")
+
+
+def turned(tmp_path) -> Comparison:
+    """In each of 12 scenarios a passes 1 of 4 triggers; b passes the same and leaves 2 of its fails unscored.
+
+    On what both have scored both pass alike but for a trigger that b gains in 11 scenarios of EMERGENT, which it pays
+    with two passes of a that it leaves unscored: lenient above, strict below.
+    """
+    cases = [case for turn in (1, 11, 21, 31) for case in spread_at(12, turn)]
+    a = [*["FAIL"] * 12, *["PASS"] * 12, *["PASS"] * 12, *["FAIL"] * 12]
+    b = [*["PASS"] * 11, "FAIL", *[None] * 24, *["FAIL"] * 12]
+    return runs_compared(tmp_path, cases, a, b)
+
+
+def spread_at(scenarios: int, turn: int):
+    return [trigger(f"d{number}", "EMERGENT", turn=turn, scenario=f"S{number:02d}") for number in range(scenarios)]
+
+
+def test_no_side_is_claimed_where_the_unscored_turn_the_sign(tmp_path):
+    """Scored in both: 11 of 24 gain, +45.8; tried by both: (11 - 24) / 48 = -27.1."""
+    comparison = turned(tmp_path)
+    first = comparison_headline(comparison)
+    assert first.text.startswith(
+        "Whether b scores higher or lower than a depends on the unscored triggers: +45.8 points (95 % "
+    )
+    assert first.text.endswith(") without them, -27.1 counting them 0.")
+    assert words(first.text) <= 30
+    assert (first.side, comparison.lenient.side, comparison.strict.side) == (None, "higher", "lower")
+    assert "depending on the unscored triggers on EMERGENT" in below(comparison, "By phase")[0]
+    assert below(comparison, "Left out") == ["Left out of 48 shared triggers: 24 unscored by b."]
+    assert not below(comparison, "80 %")
+
+
+def test_a_side_that_is_shown_only_without_the_unscored_is_not_claimed(compared):
+    """All that both score b passes and a fails, 8 of 48; b leaves the others, which a passes half of, unscored."""
+    a = [*["FAIL"] * 8, *["PASS", "FAIL"] * 4] * 3
+    b = [*["PASS"] * 8, *[None] * 8] * 3
+    comparison = compared(a, b, scenarios=16)
+    first = comparison_headline(comparison)
+    assert (first.side, comparison.lenient.side, comparison.strict.side) == (None, "higher", None)
+    assert "+100.0 points" in first.text
+    assert first.text.endswith("without them, +25.0 counting them 0.")
 
 
 def test_what_was_not_tried_is_left_out_by_nobody():
-    message = comparison_headline(compare(run(*FAILED, scenarios=8), run(*BETTER[:-2], "", "", scenarios=8)))
-    assert "; based on the 22 of 24 shared triggers scored in both: 2 not tried by both;" in message
+    comparison = compare(run(*FAILED, scenarios=8), run(*BETTER[:-2], "", "", scenarios=8))
+    assert below(comparison, "Left out") == ["Left out of 24 shared triggers: 2 not tried by both."]
 
 
-def test_better_here_and_worse_there_are_one_sentence(compared):
-    a = ["FAIL"] * 8 + ["PASS"] * 16
-    b = ["PASS"] * 8 + ["FAIL"] * 8 + ["PASS"] * 8
-    message = comparison_headline(compared(a, b))
-    assert (
-        f"is better than a on EMERGENT (+100.0 points, {ALL}) and is worse on CRITICAL (-100.0 points, {ALL})"
-        in message
+def test_too_few_scenarios_are_said_to_show_nothing(compared):
+    comparison = compared(["FAIL"] * 15, ["PASS", "FAIL", "PASS"] * 5, scenarios=5)
+    first = comparison_headline(comparison)
+    assert first.text.startswith(
+        "With 5 scenarios no difference between b and a can become significant: +66.7 points ("
     )
+    assert first.side is None
 
 
-def test_what_holm_does_not_bear_out_is_not_claimed(compared):
-    """All 6 scenarios of EMERGENT gain: p is 2 / 2^6 = .031, and three phases make it .094."""
-    comparison = compared(["FAIL"] * 18, ["PASS"] * 6 + ["FAIL"] * 12, scenarios=6)
-    assert comparison.lenient.rows["EMERGENT"].weighted.p == 2 / 64
-    few = "6 scenarios are too few in 3 phases"
-    message = comparison_headline(comparison)
-    assert message == f"A test of b against a within one phase cannot become significant: {few}."
+def test_power_is_of_the_one_test_from_its_base_and_a_range_over_phases(compared):
+    """Of 12 scenarios 6, 5 and 6 pass in a, 4, 3 and 1 in b; what one row detects is by hand in test_paired.py."""
+    a = ["PASS" if number % 2 else "FAIL" for number in range(36)]
+    b = [a[number] if number in {1, 5, 9, 14, 20, 26} else "FAIL" for number in range(36)]
+    for gain in (0, 12, 13):
+        b[gain] = "PASS"
+    comparison = compared(a, b, scenarios=12)
+    document = comparison_document(comparison)
+    points = [row["weighted"]["detectable_points"] for row in document["phases"].values()]
+    overall = document["overall"]["micro"]["weighted"]["detectable_points"]
+    assert below(comparison, "80 %") == [
+        f"80 % power to detect a rise of {overall} points from 33.3 overall and {min(points)} to {max(points)} points "
+        "from 25.0 to 41.7 in one phase, after Holm."
+    ]
 
 
-def test_where_nothing_is_shown_it_is_said_what_is_detected_and_from_what_score(compared):
-    """One of 12 scenarios gains (by hand in tests/stats/test_paired.py)."""
-    message = comparison_headline(compared(["FAIL"] * 36, ["PASS", *["FAIL"] * 35], scenarios=12))
-    power = (
-        "the most sensitive, EMERGENT, has 80 % power to detect 60 points from a score of 4.2, and 50 % to detect 46"
-    )
-    assert message == f"No difference between b and a was detected in any phase; {power}."
-    alike = compared(["FAIL"] * 36, ["PASS", *["FAIL"] * 11] * 3, scenarios=12)
-    macro = comparison_document(alike)["overall"]["macro"]["weighted"]  # a single test of the same twelve
-    assert (macro["detectable_points"], macro["detectable_half_points"]) == (52, 35)
+def test_of_two_judges_nobody_is_said_to_be_better_and_that_comes_first(compared):
+    first = comparison_headline(compared(FAILED, BETTER, "openai/k"))
+    assert first.text.startswith(f"b (judged by openai/k) scores higher than a (judged by {JUDGE}): ")
+    assert first.caveats[0] == "The responses are the same, so only the judging differs."
+    assert not any("word for word" in line for line in first.caveats)
 
 
-def test_of_two_judges_nobody_is_said_to_be_better(compared):
-    message = comparison_headline(compared(FAILED, BETTER, "openai/k"))
-    assert message.startswith(f"b (judged by openai/k) scores higher than a (judged by {JUDGE}) on EMERGENT (")
-    assert message.endswith("; the responses are the same, so only the judging differs.")
+def test_answers_that_are_the_same_in_both_are_counted(compared):
+    """Every response of the builder is the same text."""
+    assert below(compared(FAILED, BETTER), "24 of 24") == [
+        "24 of 24 triggers have the same response in both, word for word."
+    ]
 
 
 def test_a_program_is_not_tested_on_what_it_was_compiled_on(compared):
-    message = comparison_headline(compared(FAILED, BETTER, learned_on=3))
-    assert message.endswith("; b was compiled on 3 of these dialogues, so this comparison is not a test of it.")
+    first = comparison_headline(compared(FAILED, BETTER, learned_on=3))
+    assert first.caveats[-1] == "b was compiled on 3 of these dialogues, so this comparison is not a test of it."
 
 
 def test_a_stand_in_on_one_side_measures_nothing(compared):
-    assert comparison_headline(compared(FAILED, BETTER, embedded=True)).startswith(
-        "Demonstration with the embedded stand-in as assistant: b "
-    )
+    first = comparison_headline(compared(FAILED, BETTER, embedded=True))
+    assert first.text.startswith("Demonstration with the embedded stand-in as assistant: b scores higher than a: ")
+
+
+def test_the_json_has_the_value_beside_the_sentence(compared):
+    comparison = compared(FAILED, BETTER)
+    first, document = comparison_headline(comparison), comparison_document(comparison)
+    assert document["headline"] == first.text
+    overall = document["overall"]["micro"]["weighted"]
+    claim = document["claim"]
+    assert claim == first.claim
+    assert [claim[name] for name in ("value", "low", "high", "p", "count")] == [
+        *(overall[name] for name in ("value", "low", "high", "p")),
+        document["triggers"]["compared"],
+    ]
+    assert (claim["side"], claim["test"]) == ("higher", "permutation test that flips whole scenarios")
+    assert claim["caveats"] == list(first.caveats)

@@ -56,6 +56,7 @@ def assert_is_a_document(result: dict[str, Any]) -> None:
     controls = ["controls", "controls_reason"] if result["controls"] is None else ["controls"]
     shape = [
         "headline",
+        "claim",
         "run",
         "complete",
         "scenarios",

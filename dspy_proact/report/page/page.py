@@ -4,7 +4,7 @@ The data of the cases are put together in `cases`, the numbers here, in `_Page`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +29,7 @@ from dspy_proact.report.summary_text import summary_document, warnings
 from dspy_proact.report.terminal import reason_lines
 from dspy_proact.runs import Measure
 from dspy_proact.stand_in import demonstration, stand_in_note
+from dspy_proact.stats import Headline
 
 
 def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
@@ -114,20 +115,20 @@ class _Page:
         return " ".join(filter(None, [declared and declared.about, self.first.reporting.about_case]))
 
     @property
-    def answers(self) -> list[str]:
-        """The sentences that come first: that of the run, or of each comparison by the letters of its runs."""
+    def answers(self) -> list[Headline]:
+        """What comes first: the headline of the run, or of each comparison by the letters of its runs."""
         if not self.several:
             return [headline(self.first)]
         others = enumerate(self.comparisons, start=1)
         first, *rest = (comparison_headline(comparison, letter(0), letter(run)) for run, comparison in others)
         begin = demonstration(self.comparisons[0].roles)
-        return [first, *(headline.removeprefix(begin) for headline in rest)]
+        return [first, *(replace(later, text=later.text.removeprefix(begin)) for later in rest)]
 
     @property
     def caveats(self) -> list[str]:
-        """What makes the numbers of a run doubtful; of several runs, after the letter of each."""
-        runs = enumerate(self.summaries)
-        return [f"{letter(run)}: {line}" if self.several else line for run, one in runs for line in caveats(one)]
+        """What makes the numbers of each of several runs doubtful, after its letter."""
+        runs = enumerate(self.summaries) if self.several else ()
+        return [f"{letter(run)}: {line}" for run, one in runs for line in caveats(one)]
 
     def rows(self, run: int, mean: str = "") -> list[_TableRow]:
         """Of a run: all together, by the mean that comes first or another one, and its strata."""
@@ -185,9 +186,11 @@ class _Page:
 
     def compared(self, number: int, *inner: str) -> list[_TableRow]:
         """The rows of a comparison, or what stands in each under further keys."""
-        strata = [(name, (self.nouns.strata, name)) for name in self.first.strata]
-        overall = [(name, ("overall", name)) for name in ("micro", "macro")]
-        return [_TableRow(name, ("comparisons", number, *path, *inner)) for name, path in [*strata, *overall]]
+        overall = {name: ("overall", name) for name in ("micro", "macro")}
+        paths = {
+            name: overall.get(name, (self.nouns.strata, name)) for name in self.comparisons[number].lenient.ordered
+        }
+        return [_TableRow(name, ("comparisons", number, *path, *inner)) for name, path in paths.items()]
 
     def tables(self, comparison: Comparison) -> list[tuple[str, tuple[str, ...], str]]:
         """Score, further keys and title of each table of a comparison; strict ones where something is unscored."""

@@ -87,7 +87,7 @@ def test_interventions_stand_beside_accuracy_as_a_mean_of_environments(proact, r
     overall = document["overall"]
     assert status == 0
     assert overall["macro"]["measures"]["interventions"]["value"] == pytest.approx(67 / 28)
-    assert "with 2.39 interventions, means of the environments, on 28 samples" in document["headline"]
+    assert "with 2.39 interventions, means over environments, on 28 samples" in document["headline"]
     _, out, _ = proact("report", run)
     (heading,) = [line for line in out.splitlines() if line.startswith("environment") and "interventions" in line]
     assert "asks" in heading
