@@ -22,9 +22,8 @@ from dspy_proact.evaluation.own_file import located
 from dspy_proact.evaluation.participant import fingerprint_of, role_of
 from dspy_proact.evaluation.tuning import Feedback
 from dspy_proact.models import AllowedModels, ModelSpec
-from dspy_proact.programs import DataSource
 from dspy_proact.programs.asking import ask_now, run_now
-from dspy_proact.programs.card import CardRow, overlap, texts_in
+from dspy_proact.programs.card import CardRow, DataSource, overlap, texts_in
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import CONTROL, Case, CaseSet, Scored, Settings
 from dspy_proact.stats import score_change

@@ -26,10 +26,9 @@ from dspy_proact.kept import CALLS, CallLog, Claim, Claimed, Identified, now, ve
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
 from dspy_proact.models import AllowedModels, Gate, Model, open_model, wait_for
 from dspy_proact.optimizer_names import optimizers_of
-from dspy_proact.programs import Card, CardUsage, DataSource, Provenance
 from dspy_proact.programs.artefact import Artefact, signature_of, states_of, write_artefact
 from dspy_proact.programs.asking import image_inputs
-from dspy_proact.programs.card import CandidateCard
+from dspy_proact.programs.card import CandidateCard, Card, CardUsage, DataSource, Provenance
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import orderly_interrupt
 from dspy_proact.runs.interrupt import signals_handled

@@ -34,10 +34,9 @@ from dspy_proact.evaluation.people import WorkedCase, parts_of, worked_cases_of
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, ratings_named
 from dspy_proact.evaluation.tuning import Feedback, ScoredPrediction
 from dspy_proact.models import ModelSpec
-from dspy_proact.programs import DataSource
 from dspy_proact.programs.answer import ours
 from dspy_proact.programs.artefact import Cuts
-from dspy_proact.programs.card import overlap, texts_in
+from dspy_proact.programs.card import DataSource, overlap, texts_in
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import Settings
 from dspy_proact.stats import smallest_gain

@@ -19,8 +19,8 @@ from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.evaluation.tuning import Feedback, tuning_of
 from dspy_proact.models import AllowedModels, Model, ModelSpec, Role
 from dspy_proact.plain_text import map_texts, tame
-from dspy_proact.programs import DataSource
 from dspy_proact.programs.artefact import Artefact, Cuts, ProgramRole, read_artefact
+from dspy_proact.programs.card import DataSource
 from dspy_proact.programs.embedded import proposer
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import Case, Settings

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -10,8 +10,10 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import NO_ROLES, Benchmark, Start
 from dspy_proact.evaluation.registry import benchmark_of, find_benchmark
 from dspy_proact.kept import first_fault
-from dspy_proact.programs.artefact import Artefact, ProgramRole, read_artefact
 from dspy_proact.runs import Settings
+
+if TYPE_CHECKING:
+    from dspy_proact.programs.artefact import Artefact, ProgramRole
 
 
 def load_assistant(path: str | Path, benchmark: "Benchmark[Any, Any] | str | None" = None) -> Any:
@@ -32,8 +34,10 @@ def load_judge(path: str | Path, benchmark: "Benchmark[Any, Any] | str | None" =
     return _load(path, benchmark, "judge")
 
 
-def _load(path: str | Path, benchmark: "Benchmark[Any, Any] | str | None", role: ProgramRole) -> Any:
+def _load(path: str | Path, benchmark: "Benchmark[Any, Any] | str | None", role: "ProgramRole") -> Any:
     """The module of an artefact; raises as `load_assistant` does."""
+    from dspy_proact.programs.artefact import read_artefact
+
     artefact = read_artefact(path, role)
     try:
         declared = benchmark_of(artefact.benchmark, benchmark)
@@ -46,7 +50,7 @@ def _load(path: str | Path, benchmark: "Benchmark[Any, Any] | str | None", role:
     return put_into_declared(artefact, path, declared, settings)
 
 
-def require_current(artefact: Artefact, path: str | Path) -> None:
+def require_current(artefact: "Artefact", path: str | Path) -> None:
     """Raise a `UsageError` where its benchmark, if it is known, declares other signatures by now."""
     if find_benchmark(artefact.benchmark):
         _load(path, None, artefact.role)
@@ -61,7 +65,7 @@ def compiled_program(
     declared: "Benchmark[Any, Any]",
     settings: Settings,
     start: Start,
-    role: ProgramRole,
+    role: "ProgramRole",
     roles: Mapping[str, Any] = NO_ROLES,
 ) -> Any:
     """The program of a role that a benchmark declares, compiled where the start names a file.
@@ -81,11 +85,13 @@ def compiled_program(
         return declared.program(settings, start, roles) if role == "assistant" else declared.judge(settings, start)
     if start.prompt is not None:
         raise UsageError(f"`{names[0]}` has a prompt of its own; leave `{names[1]}` out")
+    from dspy_proact.programs.artefact import read_artefact
+
     return put_into_declared(read_artefact(start.file, role), start.file, declared, settings, roles)
 
 
 def put_into_declared(
-    artefact: Artefact,
+    artefact: "Artefact",
     path: str | Path,
     declared: "Benchmark[Any, Any]",
     settings: Settings,

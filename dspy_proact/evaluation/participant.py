@@ -13,7 +13,6 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.compiled import compiled_program, module_or_file
-from dspy_proact.evaluation.embedding import embedder_of
 from dspy_proact.evaluation.own_file import located
 from dspy_proact.models import EMBEDDED, EMBEDDER, AnyModel, Gate, Model, ModelSpec, Role, open_model
 from dspy_proact.models.dspy_internals import async_engine_of
@@ -156,8 +155,12 @@ def further_models(
             problem = f"{declared.name} declares no model of its {name}: name it with `roles.{name}`"
             raise UsageError(f"{problem}; `roles.{name}=embedded` is the stand-in, which measures nothing")
         further[name] = open_model(named, role_of(declared, name), gate)
-    embedder = embedder_of(settings, gate)
-    return further | ({EMBEDDER: embedder} if embedder else {})
+    if "embedder" in type(settings).model_fields:
+        from dspy_proact.evaluation.embedding import embedder_of
+
+        if embedder := embedder_of(settings, gate):
+            further[EMBEDDER] = embedder
+    return further
 
 
 def program_name(program: Any) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from dspy_proact.errors import UsageError
 from dspy_proact.runs.manifest import CorpusRecord
@@ -26,7 +26,6 @@ class Settings(Frozen):
     Each field of one that is derived from this has a default, and a line under it that tells of it.
     """
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
     of_grading: ClassVar[frozenset[str]] = frozenset()
     """Names of those that affect grades but no answer, so that a rejudging may change them."""
     of_ratings: ClassVar[frozenset[str]] = frozenset()
@@ -50,6 +49,10 @@ class Settings(Frozen):
             if name in unused:
                 others = ", ".join(other for other in type(self).model_fields if other not in unused)
                 raise UsageError(f"`settings.{name}`: has no effect with {unused[name]}; these do: {others}")
+
+
+# For those derived from it; of its own source, which has no such line, pydantic would make a tree at each start.
+Settings.model_config["use_attribute_docstrings"] = True
 
 
 @dataclass(frozen=True)

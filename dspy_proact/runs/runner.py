@@ -88,8 +88,11 @@ class Runner:
                 todo = await self._reuse(cases, todo, self._source)
             self._chains = Chains(cases, todo, self.folder.events(), self.benchmark.answer_type)
             queue = deque(self._chains.ready)
-            workers = [asyncio.create_task(self._work_off(queue)) for _ in range(min(concurrency, len(queue)))]
+            workers = list[asyncio.Task[None]]()
             try:
+                for _ in range(min(concurrency, len(queue))):
+                    workers.append(asyncio.create_task(self._work_off(queue)))
+                    await asyncio.sleep(0)  # begun together, all would write their requests before one is sent
                 await asyncio.gather(*workers)
             finally:
                 for worker in workers:

@@ -14,8 +14,8 @@ from dspy_proact.benchmarks.proactbench.embedded import assistant, judge
 from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS
 from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
 from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.programs import Card, CardRow
 from dspy_proact.programs.artefact import Artefact
+from dspy_proact.programs.card import Card, CardRow
 from dspy_proact.programs.embedded import proposer
 
 KEY, SCENARIO, PERSONA = "narwhal", "IBEX", "okapi"

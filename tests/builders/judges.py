@@ -18,8 +18,8 @@ from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Ru
 from dspy_proact.compile.training import variant
 from dspy_proact.evaluation.people import HumanGrade, parts_of
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
-from dspy_proact.programs import Card, CardRow, CardUsage, DataSource, Provenance
 from dspy_proact.programs.artefact import Artefact, Cuts, signature_of, states_of
+from dspy_proact.programs.card import Card, CardRow, CardUsage, DataSource, Provenance
 from dspy_proact.programs.embedded.proposer import answer as propose
 from dspy_proact.types import RoleIdentity
 

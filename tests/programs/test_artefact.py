@@ -14,8 +14,8 @@ from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Judge
 from dspy_proact.calls import Call, Price
 from dspy_proact.compile.training import variant
 from dspy_proact.errors import UsageError
-from dspy_proact.programs import CardUsage
 from dspy_proact.programs.artefact import read_artefact, signature_hash, states_of, write_artefact
+from dspy_proact.programs.card import CardUsage
 
 RESPONSE = dspy.InputField(desc=GradeResponse.fields["response"].json_schema_extra["desc"])
 FROZEN_SIGNATURE = "4af625bbccbd603cec323a88743ebd9fe61fbee03549970d740d45dfc7d78286"

@@ -27,9 +27,8 @@ from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.evaluation.tuning import tuning_of
 from dspy_proact.models import Limits
 from dspy_proact.plain_text import printable
-from dspy_proact.programs import Card, CardUsage, tokens_ratio
 from dspy_proact.programs.artefact import Artefact, PredictorState, read_artefact, states_of
-from dspy_proact.programs.card import CardRow
+from dspy_proact.programs.card import Card, CardRow, CardUsage, tokens_ratio
 from dspy_proact.recipe import Recipe
 from dspy_proact.report.numbers import counted, percent, points_of, probability, share, shown_gain, signed
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table

@@ -9,8 +9,10 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Self
+from threading import Timer
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 from rich.console import Console, RenderableType
@@ -29,8 +31,10 @@ from dspy_proact.evaluation.execution import Completed, Execution
 from dspy_proact.evaluation.forecast import SECONDS, RoleCalls, RunForecast
 from dspy_proact.models import Limits, Model
 from dspy_proact.plain_text import printable
-from dspy_proact.programs import Card
 from dspy_proact.runs import CorpusRecord, Manifest, Observer, RunFolder, Scope, StageEvent
+
+if TYPE_CHECKING:
+    from dspy_proact.programs.card import Card
 
 _SECONDS = 30.0
 """After which a model's failures are reported anew from the first attempt on."""
@@ -39,6 +43,8 @@ _ANSWERS = "answers"
 _LINES = 10
 _WIDTH = 80
 """Columns of a line that no terminal shows."""
+_ALL_SENT = 0.4
+"""Seconds within which the first requests are sent."""
 _WORTH_SAYING = 10.0
 """Seconds that are left, from which on a line says so."""
 
@@ -184,7 +190,7 @@ def duration(seconds: float) -> str:
 # Before
 
 
-def say_of_card(flag: str, card: Card | None, role: str, models: Sequence[str]) -> None:
+def say_of_card(flag: str, card: "Card | None", role: str, models: Sequence[str]) -> None:
     """Say where a compiled program shows no improvement, or was compiled for another model than it speaks through."""
     if card is None:
         return
@@ -374,6 +380,10 @@ def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope, output: option
     spent = None
     for execution, path in runs:
         execution.check(path, scope)
+    # What the report needs, numpy above all, is imported while answers are awaited, once the first requests are sent.
+    ahead = Timer(_ALL_SENT, import_module, args=("dspy_proact.report",))
+    ahead.daemon = True
+    ahead.start()
     for execution, path in runs:
         if len(runs) > 1:
             say(f"{execution.manifest.identity.assistant.model}:")
