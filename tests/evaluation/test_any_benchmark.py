@@ -89,6 +89,5 @@ def test_it_is_reported_in_its_own_words_with_its_measures(proact: Call, run: Pa
     )
     assert all(measure["low"] < measure["value"] < measure["high"] for measure in measures.values())
     text = proact("report", run)[1]
-    assert "graded by the benchmark itself" in " ".join(text.split())
     assert "10 riddles in 5 places" in text
     assert "tricks seen through" in text
