@@ -10,7 +10,7 @@ import argparse
 
 from dspy_proact import leaderboard
 
-HEADINGS = ("rank", "range", "strict rank", "model", "scored", "lenient", "strict", "dropped (E, C, R)")
+HEADINGS = ("rank", "range", "published rank", "model", "scored", "strict", "lenient", "dropped (E, C, R)")
 
 
 def main() -> None:
@@ -24,8 +24,8 @@ def main() -> None:
         lenient, strict = entry.scores["score"].value, entry.scores["strict"].value
         dropped = ", ".join(str(counts.unscored) for counts in entry.counts.values())
         scored = f"{entry.tried.scored}/{entry.tried.total}"
-        ranks = (entry.rank, f"{low}–{high}", entry.strict_rank)
-        print(line(*ranks, entry.name, scored, f"{lenient:.4f}", f"{strict:.4f}", dropped))
+        ranks = (entry.rank, f"{low}–{high}", entry.lenient_rank)
+        print(line(*ranks, entry.name, scored, f"{strict:.4f}", f"{lenient:.4f}", dropped))
 
 
 def line(*cells: object) -> str:

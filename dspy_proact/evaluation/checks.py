@@ -219,7 +219,7 @@ def _faults_of_grades(declared: Declared, grades: Sequence[Any]) -> Iterator[str
 
 
 def _faults_of_rows(declared: Declared, rows: Sequence[Any]) -> Iterator[str]:
-    known = ["score", *declared.strata, *(measure.name for measure in declared.measures)]
+    known = ["score", "strict", "macro", *declared.strata, *(measure.name for measure in declared.measures)]
     for row in rows:
         if not isinstance(row, PublishedRow):
             yield f"its rows have {_typed(row)} in place of a PublishedRow"

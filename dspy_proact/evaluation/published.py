@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import zip_longest
 from operator import add
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,70 +14,59 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many cases earned each of two or three labels, of how many that were tried.
+    """How many cases earned each label, of how many that were tried; a `ValueError` where the counts do not fit.
 
-    Where there are two, no case has the middle one. A `ValueError` where the counts do not fit. Lenient figures are
-    over scored cases, which is the published convention; strict ones are over all that were tried, unscored counting 0.
-    All are in [0, 1], higher is better.
+    Lenient means are over scored cases, which is the published convention; strict ones are over all that were tried,
+    unscored counting 0. Both are in [0, 1], higher is better.
     """
 
     total: int
     """Cases that were tried."""
-    full: int
-    """Those with the best label, the full score."""
-    partial: int
-    """Those with the middle one, half the score."""
-    fail: int
-    """Those with the worst, which scores 0."""
+    labels: tuple[int, ...] = ()
+    """Those with each label, from the best to the worst."""
 
     def __post_init__(self):
-        if min(self.full, self.partial, self.fail, self.unscored) < 0:
+        if min(*self.labels, self.unscored, 0) < 0:
             raise ValueError(f"counts are at least 0, and labels at most one a case: {self!r}")
 
     def __add__(self, other: Self) -> "Counts":
-        return Counts(
-            self.total + other.total, self.full + other.full, self.partial + other.partial, self.fail + other.fail
-        )
-
-    @classmethod
-    def of(cls, total: int, counts: Sequence[int]) -> "Counts":
-        """Counts of two or three labels, from best to worst, of so many cases that were tried."""
-        full, *partial, fail = counts
-        return cls(total, full, sum(partial), fail)
-
-    def by(self, labels: Sequence[str]) -> dict[str, int]:
-        """Counts of two or three labels, from best to worst."""
-        counts = (self.full, self.partial, self.fail) if len(labels) > 2 else (self.full, self.fail)
-        return dict(zip(labels, counts, strict=True))
+        both = zip_longest(self.labels, other.labels, fillvalue=0)
+        return Counts(self.total + other.total, tuple(map(sum, both)))
 
     @property
     def scored(self) -> int:
         """Cases with a label."""
-        return self.full + self.partial + self.fail
+        return sum(self.labels)
 
     @property
     def unscored(self) -> int:
         """Cases that were tried and have no grade."""
         return self.total - self.scored
 
-    @property
-    def weighted(self) -> float | None:
-        """Lenient mean score; None when nothing was scored."""
-        return _share(self.full + 0.5 * self.partial, self.scored)
+    def weighted(self, scores: Sequence[float] = ()) -> float | None:
+        """Lenient mean of the labels' scores, which fall in equal steps from 1 to 0 where none are given.
 
-    @property
-    def strict_weighted(self) -> float | None:
-        """Strict mean score; None when nothing was tried."""
-        return _share(self.full + 0.5 * self.partial, self.total)
+        None when nothing was scored.
+        """
+        return self._sum(scores) / self.scored if self.scored else None
+
+    def strict_weighted(self, scores: Sequence[float] = ()) -> float | None:
+        """Strict mean, as `weighted`; None when nothing was tried."""
+        return self._sum(scores) / self.total if self.total else None
+
+    def _sum(self, scores: Sequence[float]) -> float:
+        scores = scores or equal_steps(len(self.labels))
+        return sum(count * score for count, score in zip(self.labels, scores, strict=True))
+
+
+def equal_steps(labels: int) -> list[float]:
+    """Scores of so many labels, from 1 down to 0."""
+    return [1 - label / max(labels - 1, 1) for label in range(labels)]
 
 
 def pooled(counts: Iterable[Counts]) -> Counts:
     """The counts of all together; zeros when there are none."""
-    return reduce(add, counts, Counts(0, 0, 0, 0))
-
-
-def _share(part: float, total: int) -> float | None:
-    return part / total if total else None
+    return reduce(add, counts, Counts(0))
 
 
 def unranked(_: "MeasuredRun") -> Iterable[str]:

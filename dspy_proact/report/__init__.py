@@ -23,7 +23,8 @@ from dspy_proact.report.corrected import (
     print_corrected_comparison,
 )
 from dspy_proact.report.export import export_csv, export_parquet
-from dspy_proact.report.leaderboard import leaderboard, leaderboard_document, print_leaderboard
+from dspy_proact.report.leaderboard import leaderboard
+from dspy_proact.report.leaderboard_text import leaderboard_document, print_leaderboard
 from dspy_proact.report.reading import Reading, print_reading, reading_document
 from dspy_proact.report.summary import Summary, summarize
 from dspy_proact.report.summary_text import print_summary, summary_document

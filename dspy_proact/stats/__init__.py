@@ -37,7 +37,7 @@ from dspy_proact.stats.paired import (
 )
 from dspy_proact.stats.people import AltTest, HumanReference, Standing, alt_test, human_reference, standings
 from dspy_proact.stats.preference import Binomial, exact_binomial, preferred_share
-from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
+from dspy_proact.stats.ranks import DESIGN_EFFECT, Counted, competition_ranks, rank_ranges
 from dspy_proact.stats.raters import ENOUGH_RATERS, Panel
 from dspy_proact.stats.repeats import Repeats, repeats
 from dspy_proact.stats.tally import cross_tables, tally

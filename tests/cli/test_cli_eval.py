@@ -91,7 +91,7 @@ def test_a_prompt_is_the_system_message_and_everything_after_it_is_as_without(pr
     manifests = [RunFolder(name).manifest() for name in ("run", "child")]
     assert [(item.identity.assistant.program, item.system_prompt) for item in manifests] == [("prompt", PROMPT)] * 2
     (entry,) = [row for row in json.loads(proact("leaderboard", "run", "--json")[1])["rows"] if not row["published"]]
-    assert (entry["rank"], entry["strict_rank"]) == (None, None)
+    assert (entry["rank"], entry["lenient_rank"]) == (None, None)
     assert "the responses are of the program 'prompt', not of the bare model" in entry["differences"]
 
 

@@ -1,19 +1,31 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dspy_proact.stats import Counted, competition_ranks, rank_ranges
 
+STEPS = (1, 0.5, 0)
 counts = st.tuples(*[st.integers(0, 100)] * 3).filter(any)
-models = st.lists(counts.map(lambda grades: Counted.of_scores(*grades)), max_size=8)
+models = st.lists(counts.map(lambda grades: Counted.of_labels(grades, STEPS)), max_size=8)
 # 60 of 100 right, 40, and 50: means .6, .4 and .5, variances .24, .24 and .25.
 HIGH, LOW, MIDDLE = Counted(0.6, 0.24, 100), Counted(0.4, 0.24, 100), Counted(0.5, 0.25, 100)
 
 
+def of(right, wrong):
+    return Counted.of_labels((right, wrong), (1, 0))
+
+
 def test_grades_give_mean_and_variance_by_hand():
     # 10 of 1, 5 of .5, 5 of 0: mean 12.5/20 = .625; (10 * .375^2 + 5 * .125^2 + 5 * .625^2) / 20 = .171875.
-    assert Counted.of_scores(10, 5, 5) == Counted(0.625, 0.171875, 20)
-    assert Counted.of_scores(60, 0, 40).variance == pytest.approx(HIGH.variance)
+    assert Counted.of_labels((10, 5, 5), STEPS) == Counted(0.625, 0.171875, 20)
+    assert Counted.of_labels((60, 40), (1, 0)).variance == pytest.approx(HIGH.variance)
+    # A middle label worth .2: mean 11/20 = .55; (10 * .45^2 + 5 * .35^2 + 5 * .55^2) / 20 = .2075.
+    other = Counted.of_labels((10, 5, 5), (1, 0.2, 0))
+    assert (other.mean, other.variance) == (pytest.approx(0.55), pytest.approx(0.2075))
+    # Rounding is no spread.
+    assert Counted.of_cases([0.1] * 30, range(30)) == Counted(pytest.approx(0.1), 0.0, 30)
 
 
 def test_two_models_by_hand():
@@ -32,11 +44,11 @@ def test_holm_is_over_all_pairs():
 
 def test_a_model_without_spread_is_tested_with_the_spread_of_both():
     # One trigger each, all against nothing: together .25; SE^2 = 2 * .25 * 2 = 1, z = 1.
-    assert rank_ranges([Counted.of_scores(1, 0, 0), Counted.of_scores(0, 0, 1)]) == [(1, 2), (1, 2)]
+    assert rank_ranges([of(1, 0), of(0, 1)]) == [(1, 2), (1, 2)]
     # Ten each: SE^2 = .1, z = 3.16, p = .0016.
-    assert rank_ranges([Counted.of_scores(10, 0, 0), Counted.of_scores(0, 0, 10)]) == [(1, 1), (2, 2)]
+    assert rank_ranges([of(10, 0), of(0, 10)]) == [(1, 1), (2, 2)]
     # One PASS against .27 of 200: together about .2; SE = sqrt(2 * .2) = .63, z = 1.2, where its own spread says inf.
-    assert rank_ranges([Counted.of_scores(1, 0, 0), Counted.of_scores(54, 0, 146)]) == [(1, 2), (1, 2)]
+    assert rank_ranges([of(1, 0), of(54, 146)]) == [(1, 2), (1, 2)]
 
 
 def test_ties_share_the_better_rank():
@@ -51,12 +63,16 @@ def test_ranges_hold_the_rank_of_the_score(entries: list[Counted]):
         assert 1 <= best <= rank <= worst <= len(entries)
 
 
-def test_a_model_with_groups_is_tested_with_its_own_design_effect():
+def test_the_larger_of_the_assumed_design_effect_and_what_a_model_shows_is_used_for_all():
     # 20 groups of 5 alike: the cases of a group add nothing to the first, so that the effect is about 5.
     scores = [float(number % 5 < 3) for number in range(20) for _ in range(5)]
-    counted = Counted.of_scores(60, 0, 40).in_groups(scores, [number // 5 for number in range(100)])
-    assert counted.design_effect == pytest.approx(5 * 20 / 19)
+    alike = Counted.of_cases(scores, [number // 5 for number in range(100)])
+    assert alike.design_effect == pytest.approx(5 * 20 / 19)
     assert rank_ranges([LOW, HIGH]) == [(2, 2), (1, 1)]
-    assert rank_ranges([LOW, counted]) == [(1, 2), (1, 2)]
+    assert rank_ranges([LOW, alike]) == [(1, 2), (1, 2)]
+    # What one shows, the pair of the two others is tested with: at 1 it would be told apart, as above.
+    assert rank_ranges([HIGH, replace(MIDDLE, design_effect=5), LOW], design_effect=1) == [(1, 3)] * 3
+    # Less than the assumed one makes no range narrower: SE^2 = 2 (.24 + .25) / 100, z = 1.01; at .1 it would be 4.5.
+    assert rank_ranges([replace(LOW, design_effect=0.1), replace(MIDDLE, design_effect=0.1)]) == [(1, 2), (1, 2)]
     # Fewer than five groups do not tell.
-    assert HIGH.in_groups(scores, [number // 25 for number in range(100)]) == HIGH
+    assert Counted.of_cases(scores, [number // 25 for number in range(100)]).design_effect is None

@@ -49,9 +49,7 @@ def published_rows() -> tuple[PublishedRow, ...]:
             "acted": (tp + fp) / (tp + fp + tn + fn),
             "balanced_accuracy": (recall + tn / (tn + fp)) / 2,
         }
-        counts = {
-            kind: Counts.of(sum(cells), (cells[0] + cells[2], cells[1] + cells[3])) for kind, cells in kinds.items()
-        }
+        counts = {kind: Counts(sum(cells), (cells[0] + cells[2], cells[1] + cells[3])) for kind, cells in kinds.items()}
         numbers = [f"{name} {row[f'readme_{name}']}" for name in ("recall", "precision", "accuracy", "f1")]
         notes = (f"the README has {', '.join(numbers)}",) if row["readme_recall"] else ()
         rows.append(PublishedRow(row["name"], scores, counts=counts, cases=tp + fp + tn + fn, notes=notes))
@@ -92,13 +90,12 @@ def ranks_of_runs(runs: Sequence[MeasuredRun]) -> list[Ranked]:
     ranked: list[Ranked] = []
     for several in alike.values():
         if len(several) > 1:
-            scores = [[outcome.score for outcome in run.scored] for run in several]
-            groups = [[outcome.group for outcome in run.scored] for run in several]
-            counts = [Counted.of_scores(score.count(1.0), 0, score.count(0.0)) for score in scores]
-            known = zip(counts, scores, groups, strict=True)
-            spread = [count.in_groups(values, of) for count, values, of in known]
-            ranks = competition_ranks([count.mean for count in counts])
-            ranked.append(sorted(zip(several, ranks, rank_ranges(spread), strict=True), key=lambda row: row[1]))
+            counted = [
+                Counted.of_cases([case.score for case in run.scored], [case.group for case in run.scored])
+                for run in several
+            ]
+            ranks = competition_ranks([count.mean for count in counted])
+            ranked.append(sorted(zip(several, ranks, rank_ranges(counted), strict=True), key=lambda row: row[1]))
     return ranked
 
 

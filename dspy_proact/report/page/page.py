@@ -17,7 +17,8 @@ from dspy_proact.report.caveats import caveats
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_text import cautions, comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
-from dspy_proact.report.leaderboard import Leaderboard, leaderboard, leaderboard_document, legend
+from dspy_proact.report.leaderboard import Leaderboard, leaderboard
+from dspy_proact.report.leaderboard_text import leaderboard_document, legend
 from dspy_proact.report.measured import SMALL
 from dspy_proact.report.numbers import share
 from dspy_proact.report.page.cases import block, longest_text

@@ -51,14 +51,14 @@ def published_models() -> tuple[PublishedRow, ...]:
     """
     phases: dict[str, dict[str, Counts]] = {}
     for row in csv_rows(PUBLISHED / "leaderboard_counts.csv"):
-        grades = (int(row[label]) for label in ("pass", "partial", "fail"))
-        counts = Counts(TRIGGERS_PER_PHASE[row["type"]], *grades)
+        grades = tuple(int(row[label]) for label in ("pass", "partial", "fail"))
+        counts = Counts(TRIGGERS_PER_PHASE[row["type"]], grades)
         phases.setdefault(row["model"].replace("__", "/"), {})[row["type"]] = counts
     rows: list[PublishedRow] = []
     for name, counts in phases.items():
         overall = pooled(counts.values())
-        scores = {"score": overall.weighted, "strict": overall.strict_weighted}
-        scores |= {phase: of.weighted for phase, of in counts.items()}
+        scores = {"score": overall.weighted(), "strict": overall.strict_weighted()}
+        scores |= {phase: of.weighted() for phase, of in counts.items()}
         rows.append(PublishedRow(name, scores, counts=counts, cases=overall.total))
     return tuple(sorted(rows, key=lambda row: -(row.scores["score"] or 0)))
 

@@ -19,11 +19,10 @@ from dspy_proact.benchmarks.proactbench.corpus.bundled import TRIGGERS_PER_PHASE
 from dspy_proact.benchmarks.proactbench.types import NOUNS, Grade, Phase
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.published import pooled
-from dspy_proact.report.leaderboard import DESIGN_EFFECT
 from dspy_proact.report.measured import in_nouns
 from dspy_proact.report.plan import PublishedRatings, components_of
 from dspy_proact.report.study import Subset
-from dspy_proact.stats import Estimate, alphas, coincidences, cross_tables, kappas, tally
+from dspy_proact.stats import DESIGN_EFFECT, Estimate, alphas, coincidences, cross_tables, kappas, tally
 from dspy_proact.stats.plan import Kind, PlanFrame
 
 RESAMPLES = 10_000
@@ -94,7 +93,7 @@ def published_study(declared: Benchmark[Any, Any]) -> PublishedRatings:
     for phase in Phase:
         counts = pooled((row.counts or {})[phase] for row in published_models())
         triggers = TRIGGERS_PER_PHASE[phase]
-        full, partial = (round(triggers * count / counts.scored) for count in (counts.full, counts.partial))
+        full, partial = (round(triggers * count / counts.scored) for count in counts.labels[:2])
         by_grade = {Grade.PASS: full, Grade.PARTIAL: partial, Grade.FAIL: triggers - full - partial}
         sizes.update({(phase, grade): count for grade, count in by_grade.items()})
     total = sum(sizes.values())

@@ -291,8 +291,8 @@ def _counts_line(counts: LabelCounts) -> str:
 
 def _weighted(counts: Mapping[str, int]) -> float | None:
     """The published convention on counts by label; labels that are no grade are left out."""
-    grades = [counts.get(grade, 0) for grade in Grade]
-    return Counts(sum(grades), *grades).weighted
+    grades = tuple(counts.get(grade, 0) for grade in Grade)
+    return Counts(sum(grades), grades).weighted()
 
 
 def _is_cut(response: str) -> bool:

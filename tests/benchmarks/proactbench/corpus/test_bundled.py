@@ -157,14 +157,18 @@ def test_the_published_study_has_the_ratings_that_it_states():
 
 def test_counts_add_up_by_hand_and_nothing_scored_has_no_lenient_figure_and_a_strict_0():
     # 10 tried: 4 PASS, 2 PARTIAL, 2 FAIL, 2 unscored. Lenient 5 / 8, strict 5 / 10.
-    counts = Counts(4, 3, 0, 1) + Counts(6, 1, 2, 1)
-    assert counts == Counts(total=10, full=4, partial=2, fail=2) == pooled([Counts(4, 3, 0, 1), Counts(6, 1, 2, 1)])
-    assert (counts.scored, counts.unscored, counts.weighted, counts.strict_weighted) == (8, 2, 0.625, 0.5)
-    assert (Counts(3, 0, 0, 0).weighted, Counts(3, 0, 0, 0).strict_weighted) == (None, 0)
-    assert (pooled([]), pooled([]).weighted, pooled([]).strict_weighted) == (Counts(0, 0, 0, 0), None, None)
-    for numbers in ((1, 1, 1, 0), (0, 0, 0, 1), (3, -1, 0, 0), (3, 0, 0, -1)):
+    one, other = Counts(4, (3, 0, 1)), Counts(6, (1, 2, 1))
+    counts = one + other
+    assert counts == Counts(10, (4, 2, 2)) == pooled([one, other])
+    assert (counts.scored, counts.unscored, counts.weighted(), counts.strict_weighted()) == (8, 2, 0.625, 0.5)
+    # Where the middle label scores .2, the sum is 4 + .4. Four labels fall by thirds: (1 + 2 / 3 + 1 / 3) / 4 = .5.
+    assert (counts.weighted((1, 0.2, 0)), counts.strict_weighted((1, 0.2, 0))) == (4.4 / 8, 4.4 / 10)
+    assert Counts(5, (1, 1, 1, 1)).weighted() == pytest.approx(0.5)
+    assert (Counts(3, (0, 0, 0)).weighted(), Counts(3, (0, 0, 0)).strict_weighted()) == (None, 0)
+    assert (pooled([]), pooled([]).weighted(), pooled([]).strict_weighted()) == (Counts(0), None, None)
+    for total, labels in ((1, (1, 1, 0)), (0, (0, 0, 1)), (3, (-1, 0, 0)), (3, (0, 0, -1))):
         with pytest.raises(ValueError, match="counts are at least 0, and labels at most one a case"):
-            Counts(*numbers)
+            Counts(total, labels)
 
 
 def test_the_bundled_figures_are_the_public_ones(data):

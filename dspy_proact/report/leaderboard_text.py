@@ -1,0 +1,188 @@
+"""The leaderboard as people and programs read it: its headline, its table with what that rests on, and its document."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import Console
+
+from dspy_proact.evaluation.published import Counts
+from dspy_proact.evaluation.registry import reporting_of
+from dspy_proact.report.glossary import GLOSSARY, explained
+from dspy_proact.report.leaderboard import STRICT, Leaderboard, LeaderboardRow, own_name
+from dspy_proact.report.numbers import bounds, counted, fields_of, listed, percent, plain, share
+from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
+from dspy_proact.stand_in import demonstration
+from dspy_proact.stats import DESIGN_EFFECT
+
+_NO_SPREAD = "no spread was published, so that no difference can be told from chance"
+_MOST_NAMED = 3
+
+
+def leaderboard_headline(board: Leaderboard) -> str:
+    """Where the best run ranks and which ranks are open, or that none is ranked; without runs, which row is first.
+
+    It claims no more than the tests of the ranks carry: without counts nothing is told from chance.
+    """
+    begin = demonstration(role for run in board.summaries for role in run.roles)
+    if not board.runs:
+        return f"{begin}{_first(board)}."
+    ranked = [entry for entry in board.ranked if not entry.published]
+    if not ranked:
+        return f"{begin}{_unranked(board)}."
+    best = ranked[0]
+    others = f", the best of {counted(len(board.runs), 'run')}" if len(board.runs) > 1 else ""
+    scored = f", {best.tried.scored} of {best.tried.total} scored" if best.rank_range else ""
+    ranks = f"{best.name} ranks {best.rank} of {len(board.ranked)}{others} ({_score(board, best)}{scored})"
+    if best.rank_range is None:
+        return f"{begin}{ranks}; {_NO_SPREAD}."
+    low, high = best.rank_range
+    return f"{begin}{ranks}; {f'ranks {low} to {high} are open' if low < high else 'no other rank is open'}."
+
+
+def _unranked(board: Leaderboard) -> str:
+    """Runs that were measured otherwise than the rows."""
+    among = f"ranked among the {sum(entry.published for entry in board.entries)} published rows"
+    if len(board.runs) > 1:
+        return f"None of the {len(board.runs)} runs is {among}, not being measured as they were"
+    (run,) = board.runs
+    return f"{run.name} ({_score(board, run)}) is not {among}, not being measured as they were"
+
+
+def _first(board: Leaderboard) -> str:
+    """Which row is first, and which others the tests do not tell from it."""
+    ranked = board.ranked
+    first = [entry for entry in ranked if entry.rank == 1]
+    verb = "rank first" if len(first) > 1 else "ranks first"
+    names = _shortened([own_name(entry.name) for entry in first], "row")
+    text = f"{names} {verb} of {len(ranked)} ({_score(board, first[0])})"
+    if first[0].rank_range is None:
+        return f"{text}; {_NO_SPREAD}"
+    alike = first[0].rank_range[1] - len(first)
+    if not alike:
+        return f"{text}, better than each of the others by more than chance"
+    # No row is better by more than chance than these; where they are as many, they are those that are not told apart.
+    others = [own_name(entry.name) for entry in ranked if entry not in first and (entry.rank_range or (0,))[0] == 1]
+    names = _shortened(others, "other") if len(others) == alike else counted(alike, "other")
+    return f"{text}; the difference from {names} could not be told from chance"
+
+
+def _score(board: Leaderboard, entry: LeaderboardRow) -> str:
+    """The score that ranks, with its interval where it has one, which published rows have not."""
+    score, name = entry.scores[board.ranking], board.columns[board.ranking]
+    text = f"{name} {share(score.value)} %"
+    return text if score.low is None else f"{text}, {bounds(score)}"
+
+
+def _shortened(names: Sequence[str], noun: str) -> str:
+    """The names where they are few, else how many they are."""
+    return listed(names) if len(names) <= _MOST_NAMED else counted(len(names), noun)
+
+
+def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
+    """The document of `leaderboard --json`. A value that cannot be given is null; scores have a `reason` then."""
+    labels = [label.lower() for label in board.declared.labels]
+    shown = ("name", "kind", "published", "path", "embedded", "cases", "groups", "pending", "rank", "lenient_rank")
+    shown += ("rank_range", "scores", "differences", "notes")
+
+    def of_stratum(counts: Counts) -> dict[str, int]:
+        by_label = dict(zip(labels, counts.labels, strict=True))
+        return {"total": counts.total, **by_label, "unscored": counts.unscored}
+
+    return {
+        "headline": leaderboard_headline(board),
+        "ranked_by": board.ranking,
+        "rows": [
+            fields_of(entry, *shown)
+            | {"counts": {stratum: of_stratum(counts) for stratum, counts in entry.counts.items()} or None}
+            for entry in board.entries
+        ],
+        "design_effect": board.design_effect if board.with_ranges else None,
+        **reporting_of(board.declared.name).leaderboard(board.summaries).document,
+    }
+
+
+def print_leaderboard(board: Leaderboard, console: Console, explain: bool = False) -> None:
+    """Print the headline, the table, what each run is and how it differs; with `explain`, the details."""
+    ranking, nouns = board.ranking, board.declared.nouns
+    show(console, leaderboard_headline(board), _table(board))
+    for number, entry in enumerate(board.runs, start=1):
+        score, title = entry.scores[ranking], board.columns[ranking]
+        reason = f" ({score.reason})" if score.reason else ""
+        cases = counted(entry.cases or 0, nouns.case, nouns.cases)
+        extent = f"{cases} of {counted(entry.groups or 0, nouns.group, nouns.groups)}"
+        show(console, f"[{number}] {entry.name}, {entry.path}: {extent}, {title} {percent(score)}{reason}")
+        show(console, *(f"    not ranked: {difference}" for difference in entry.differences))
+        others = {name: entry.scores[key].reason for key, name in board.columns.items() if key != ranking}
+        show(console, *(f"    {line}" for line in reason_lines(others.items())))
+    show(console, *legend(board), *(_details(board) if explain else ()))
+
+
+def _table(board: Leaderboard) -> TerminalTable:
+    marks = {id(entry): f" [{number}]" for number, entry in enumerate(board.runs, start=1)}
+    leading, scored = (("rank", "range"), ("scored",)) if board.with_ranges else (("rank",), ())
+
+    def row(entry: LeaderboardRow) -> list[str]:
+        placed = (entry.rank, entry.rank_range)[: len(leading)]
+        ranks = ("–".join(map(str, sorted({*of}))) if isinstance(of, tuple) else str(of or "-") for of in placed)
+        counts = [f"{entry.tried.scored}/{entry.tried.total + entry.pending}"] if board.with_ranges else []
+        # No room for a full 100.0, which would take a column's width from the names.
+        scores = [
+            plain(score) if column in board.counts else share(score.value).replace("100.0", "100")
+            for column, score in ((column, entry.scores[column]) for column in board.columns)
+        ]
+        return [*ranks, f"{own_name(entry.name)}{marks.get(id(entry), '')}", *counts, *scores]
+
+    blocks = ([row(entry) for _, entry in block] for block in board.blocks)
+    return table((*leading, "model", *scored, *board.columns.values()), *blocks, names=len(leading))
+
+
+def legend(board: Leaderboard) -> Iterator[str]:
+    """What ranks, what the columns are, the design effect of the ranges, and what the benchmark says of the table."""
+    others = listed([title for name, title in board.columns.items() if name in board.counts])
+    percents = f"scores in %{f' (but {others})' if others else ''}"
+    nouns = board.declared.nouns
+    if STRICT not in board.columns:
+        yield f"{percents}, over what was scored, as published; {board.columns[board.ranking]} ranks."
+    else:
+        yield f"strict, which ranks: {GLOSSARY['strict']}. Other {percents}, over what was scored, as published."
+    if board.with_ranges:
+        yield f"{explained(nouns, 'range')[:-1]}, {_of_design_effect(board)}."
+        dropped = sum(entry.tried.unscored for entry in board.entries if entry.published)
+        yield from [f"Of the published models' {nouns.cases} {dropped} have no published grade."] if dropped else []
+    yield from board.published.notes
+
+
+def _of_design_effect(board: Leaderboard) -> str:
+    """What the ranges take for the likeness of a group's cases, and where that number is from."""
+    nouns, runs = board.declared.nouns, enumerate(board.runs, start=1)
+    known = {f"[{number}]": run.tested.design_effect for number, run in runs if run.rank and run.tested}
+    shown = {mark: effect for mark, effect in known.items() if effect is not None}
+    largest = max(shown, key=lambda mark: shown[mark], default=None)
+    if largest and shown[largest] > DESIGN_EFFECT:
+        return f"with the design effect that {largest} shows, {shown[largest]:.1f}, above the usual assumption of 2"
+    less = f" ({largest} shows {shown[largest]:.1f})" if largest else ""
+    alike = f"if {nouns.cases} of one {nouns.group} are more alike, ranges are too narrow"
+    return f"with an assumed design effect of {DESIGN_EFFECT:g}{less}; {alike}"
+
+
+def _details(board: Leaderboard) -> Iterator[Any]:
+    ranked, nouns = len(board.ranked), board.declared.nouns
+    if board.runs:
+        among = sum(entry.rank is not None for entry in board.runs)
+        ranks = f" {counted(among, 'run')} ranked, so all ranks are among {ranked}." if among else ""
+        yield f"runs: 95 % intervals, cluster-robust over {nouns.groups}.{ranks}"
+    if STRICT in board.columns:
+        moves = ", ".join(
+            f"{own_name(entry.name)} {entry.lenient_rank}→{entry.rank}"
+            for entry in sorted(board.ranked, key=lambda entry: entry.lenient_rank or 0)
+            if entry.rank != entry.lenient_rank
+        )
+        yield f"Ranks by {board.columns[board.published.headline]} that strict scores move: {moves or 'none'}."
+    if board.with_ranges:
+        yield (
+            f"range: tests on counts of all {ranked * (ranked - 1) // 2} pairs, Holm at 5 %. The design effect is by "
+            f"how much the likeness of one {nouns.group}'s {nouns.cases} widens a variance; it was 1.1 to 3.3 in "
+            "simulations. That two models cannot be told apart is not transitive, so there are no groups of equals."
+        )
+    yield from reason_lines((entry.name, note) for entry in board.entries for note in entry.notes)
+    yield from reporting_of(board.declared.name).leaderboard(board.summaries).details

@@ -1,0 +1,133 @@
+"""The score that ranks is the strict one, as it is printed, on any scale; ranges say which design effect they take."""
+
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from builders.benchmarks import Contest
+from builders.runs import manifest, outcome, summary
+from rich.console import Console
+
+from dspy_proact import PublishedRow
+from dspy_proact.evaluation.people import People
+from dspy_proact.evaluation.published import Counts, Published
+from dspy_proact.report import leaderboard, leaderboard_document, print_leaderboard
+from dspy_proact.report.leaderboard_text import leaderboard_headline
+from dspy_proact.runs import Nouns
+
+SCORES = {"A": 1.0, "B": 0.2, "C": 0.0}
+
+
+def scale(*rows, labels=("A", "B", "C"), **declared):
+    """A benchmark with these published rows and the stratum "all", whose runs are ranked."""
+    published = Published(lambda: rows, lambda _: (), **declared.pop("of_published", {}))
+    usual = {"strata": ("all",), "nouns": Nouns(), "measures": ()}
+    return type("Scale", (Contest,), {"name": "scale", "labels": labels, "published": published, **usual, **declared})()
+
+
+def row(name, score, total, *counts, **more):
+    return PublishedRow(name, {"score": score, **more}, counts={"all": Counts(total, counts)})
+
+
+def run(labels, path="run", per_group=1, scores=SCORES):
+    """A run whose cases have these labels, so many in a row a group; a blank is unscored."""
+    outcomes = []
+    for number, label in enumerate(labels):
+        case = outcome(f"c{number}", "PASS" if label != " " else None, group=f"g{number // per_group}", stratum="all")
+        if label != " ":
+            verdict = replace(case.verdicts[0], label=label, score=scores[label])
+            case = replace(case, label=label, score=scores[label], verdicts=(verdict,))
+        outcomes.append(case)
+    known = {"benchmark": "scale", "strata": ("all",), "labels": tuple(scores), "path": path}
+    return summary(*outcomes, manifest=manifest(), **known)
+
+
+def printed(board, explain=False):
+    file = StringIO()
+    print_leaderboard(board, Console(width=100, file=file), explain)
+    return " ".join(file.getvalue().split())
+
+
+@pytest.mark.parametrize("people", [None, People(scores=SCORES)])
+def test_a_run_of_20_percent_does_not_stand_above_a_published_40(people):
+    # 40 A of 100 are .4; 100 B are .2 each, though counts alone would take each middle label for a half.
+    board = leaderboard([run("B" * 100)], scale(row("old", 0.4, 100, 40, 0, 60), people=people))
+    assert [(entry.name, entry.rank, entry.scores["score"].value) for entry in board.entries] == [
+        ("old", 1, 0.4),
+        ("openai/m", 2, pytest.approx(0.2)),
+    ]
+    assert leaderboard_headline(board).startswith("openai/m ranks 2 of 2 (score 20.0 %")
+
+
+def test_a_row_of_counts_alone_has_the_score_that_the_labels_have():
+    # 10 A, 50 B, 20 C and 20 unscored: (10 + 50 * .2) / 80 = .25, of all 100 .2.
+    rows = PublishedRow("old", {}, counts={"all": Counts(100, (10, 50, 20))}), row("better", 0.26, 100, 10, 80, 10)
+    board = leaderboard([], scale(*rows, people=People(scores=SCORES)))
+    shown = {entry.name: [entry.scores[name].value for name in board.columns] for entry in board.entries}
+    assert list(board.columns) == ["strict", "score"]
+    assert shown == {"better": [0.26, 0.26], "old": [pytest.approx(0.2), 0.25]}
+
+
+def test_the_unscored_of_any_row_count_nothing_in_the_score_that_ranks_and_is_printed_first():
+    # Of 100 the one answers 60 at .5, strict .3; the other all at .4. The run: 97 of 100 at .4, strict .388.
+    rows = row("half", 0.5, 60 + 40, 30, 0, 30), row("all", 0.4, 100, 40, 0, 60)
+    own = run("A" * 38 + "B" * 4 + "C" * 55 + "   ")
+    board = leaderboard([own], scale(*rows))
+    assert [(entry.name, entry.rank, entry.lenient_rank) for entry in board.entries] == [
+        ("all", 1, 2),
+        ("openai/m", 2, 2),
+        ("half", 3, 1),
+    ]
+    assert (board.ranking, list(board.columns)) == ("strict", ["strict", "score"])
+    assert [entry.scores["strict"].value for entry in board.entries] == [0.4, pytest.approx(0.388), pytest.approx(0.3)]
+    document = leaderboard_document(board)
+    assert "ranks 2 of 3 (strict 38.8 %, 95 % " in document["headline"]
+    assert "97 of 100 scored" in document["headline"]
+    assert "Ranks by score that strict scores move: half 1→3, all 2→1." in printed(board, explain=True)
+
+
+def test_four_labels_are_counted_each():
+    scores = {"A": 1.0, "B": 0.9, "C": 0.1, "D": 0.0}
+    board = leaderboard(
+        [run("ABCD" * 10, scores=scores)], scale(row("old", 0.6, 40, 20, 0, 20, 0), labels=tuple("ABCD"))
+    )
+    assert [entry.rank for entry in board.entries] == [1, 2]
+    counts = [entry["counts"]["all"] for entry in leaderboard_document(board)["rows"]]
+    assert counts[1] == {"total": 40, "a": 10, "b": 10, "c": 10, "d": 10, "unscored": 0}
+    # 20 A and 20 C about .6 by the run's scores: (20 * .4^2 + 20 * .5^2) / 40 = .205.
+    assert board.entries[0].tested.variance == pytest.approx(0.2025)
+
+
+def test_rows_of_means_alone_are_ranked_by_these_beside_the_strict_score_of_a_run():
+    rows = PublishedRow("old", {"score": 0.39}), PublishedRow("other", {"score": 0.385})
+    board = leaderboard([run("A" * 38 + "B" * 4 + "C" * 55 + "   ")], scale(*rows))
+    assert [(entry.name, entry.rank) for entry in board.entries] == [("old", 1), ("openai/m", 2), ("other", 3)]
+    assert "no difference can be told from chance" in leaderboard_headline(board)
+
+
+def test_the_mean_of_strata_ranks_where_it_is_the_headline_and_counts_give_it_no_range():
+    counts = {"X": Counts(90, (90, 0, 0)), "Y": Counts(10, (0, 0, 10))}
+    rows = PublishedRow("old", {"macro": 0.5}, counts=counts), PublishedRow("new", {"macro": 0.6}, counts=counts)
+    board = leaderboard([], scale(*rows, strata=("X", "Y"), of_published={"headline": "macro"}))
+    assert [(entry.name, entry.rank, entry.rank_range) for entry in board.entries] == [
+        ("new", 1, None),
+        ("old", 2, None),
+    ]
+    # Half of X unscored: (.5 + 0) / 2 = .25 of the strata, strict.
+    sparse = PublishedRow("sparse", {"macro": 0.7}, counts=counts | {"X": Counts(180, (90, 0, 0))})
+    board = leaderboard([], scale(*rows, sparse, strata=("X", "Y"), of_published={"headline": "macro"}))
+    assert [(entry.name, entry.rank, entry.lenient_rank) for entry in board.entries][-1] == ("sparse", 3, 1)
+
+
+def test_the_design_effect_is_said_beside_the_table_and_is_the_larger_of_two_and_what_ranked_runs_show():
+    declared = scale(row("old", 0.4, 100, 40, 0, 60))
+    assumed = "with an assumed design effect of 2; if cases of one group are more alike, ranges are too narrow."
+    assert assumed in printed(leaderboard([], declared))
+    # Groups of ten alike: each case beyond the first of its group adds nothing, so that the effect is 10 * 10 / 9.
+    alike = leaderboard([run("C" * 50 + "A" * 50, per_group=10)], declared)
+    assert alike.design_effect == leaderboard_document(alike)["design_effect"] == pytest.approx(100 / 9)
+    assert "with the design effect that [1] shows, 11.1, above the usual assumption of 2." in printed(alike)
+    # Half of each group: no spread between groups, and the assumption stands.
+    mixed = leaderboard([run("AC" * 40 + "AACA" * 5, per_group=20, path="b")], declared)
+    assert mixed.design_effect == 2
+    assert "with an assumed design effect of 2 ([1] shows " in printed(mixed)
