@@ -9,43 +9,65 @@ from dspy_proact.evaluation.published import Counts
 from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.report.glossary import GLOSSARY, explained
 from dspy_proact.report.leaderboard import STRICT, Leaderboard, LeaderboardRow, own_name
-from dspy_proact.report.numbers import bounds, counted, fields_of, listed, percent, plain, share
+from dspy_proact.report.numbers import counted, fields_of, interval, listed, percent, plain, share
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
 from dspy_proact.stand_in import demonstration
-from dspy_proact.stats import DESIGN_EFFECT
+from dspy_proact.stats import DESIGN_EFFECT, Headline
 
-_NO_SPREAD = "no spread was published, so that no difference can be told from chance"
+_NO_SPREAD = "no spread was published, so nothing is told from chance"
 _MOST_NAMED = 3
 
 
-def leaderboard_headline(board: Leaderboard) -> str:
+def leaderboard_headline(board: Leaderboard) -> Headline:
     """Where the best run ranks and which ranks are open, or that none is ranked; without runs, which row is first.
 
-    It claims no more than the tests of the ranks carry: without counts nothing is told from chance.
+    It claims no more than the tests of the ranks carry: without counts nothing is told from chance. "Higher" is said
+    of a first row that is alone.
     """
-    begin = demonstration(role for run in board.summaries for role in run.roles)
-    if not board.runs:
-        return f"{begin}{_first(board)}."
     ranked = [entry for entry in board.ranked if not entry.published]
-    if not ranked:
-        return f"{begin}{_unranked(board)}."
+    if ranked:
+        text, entry = _ranked(board, ranked), ranked[0]
+    elif board.runs:
+        begin = demonstration(role for run in board.summaries for role in run.roles)
+        text, entry = f"{begin}{_unranked(board)}", board.runs[0] if len(board.runs) == 1 else None
+    else:
+        text, entry = _first(board), board.ranked[0]
+    score = entry and entry.scores[board.ranking]
+    pairs, alone = len(board.ranked) * (len(board.ranked) - 1) // 2, entry and entry.rank_range == (1, 1)
+    marks = [f"[{number}]" for number, run in enumerate(board.runs, start=1) if run.rank is None]
+    reserved = (
+        (score and score.low is not None and score.reason, f"The interval: {score and score.reason}."),
+        (ranked and marks, f"Measured otherwise, and not ranked: {listed(marks)}."),
+    )
+    return Headline(
+        f"{text}.",
+        side="higher" if alone else None,
+        number=score,
+        test=f"z tests of {pairs} pairs, Holm, design effect {board.design_effect:.3g}" if board.with_ranges else None,
+        count=entry.tried.total if entry and entry.counts else entry.cases if entry else None,
+        caveats=tuple(sentence for holds, sentence in reserved if holds),
+    )
+
+
+def _ranked(board: Leaderboard, ranked: Sequence[LeaderboardRow]) -> str:
+    """The best of the runs that are ranked."""
     best = ranked[0]
-    others = f", the best of {counted(len(board.runs), 'run')}" if len(board.runs) > 1 else ""
+    others = f", the best of {len(ranked)} runs" if len(ranked) > 1 else ""
     scored = f", {best.tried.scored} of {best.tried.total} scored" if best.rank_range else ""
     ranks = f"{best.name} ranks {best.rank} of {len(board.ranked)}{others} ({_score(board, best)}{scored})"
     if best.rank_range is None:
-        return f"{begin}{ranks}; {_NO_SPREAD}."
+        return f"{ranks}; {_NO_SPREAD}"
     low, high = best.rank_range
-    return f"{begin}{ranks}; {f'ranks {low} to {high} are open' if low < high else 'no other rank is open'}."
+    return f"{ranks}; {f'ranks {low} to {high} are open' if low < high else 'no other rank is open'}"
 
 
 def _unranked(board: Leaderboard) -> str:
     """Runs that were measured otherwise than the rows."""
-    among = f"ranked among the {sum(entry.published for entry in board.entries)} published rows"
+    rows = counted(sum(entry.published for entry in board.entries), "published row")
     if len(board.runs) > 1:
-        return f"None of the {len(board.runs)} runs is {among}, not being measured as they were"
-    (run,) = board.runs
-    return f"{run.name} ({_score(board, run)}) is not {among}, not being measured as they were"
+        return f"None of {len(board.runs)} runs is ranked: all were measured otherwise than the {rows}"
+    run = board.runs[0]
+    return f"{run.name} ({_score(board, run)}) was measured otherwise than the {rows}, and is not ranked"
 
 
 def _first(board: Leaderboard) -> str:
@@ -70,7 +92,7 @@ def _score(board: Leaderboard, entry: LeaderboardRow) -> str:
     """The score that ranks, with its interval where it has one, which published rows have not."""
     score, name = entry.scores[board.ranking], board.columns[board.ranking]
     text = f"{name} {share(score.value)} %"
-    return text if score.low is None else f"{text}, {bounds(score)}"
+    return text if score.low is None else f"{text}, {interval(score)}"
 
 
 def _shortened(names: Sequence[str], noun: str) -> str:
@@ -88,8 +110,10 @@ def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
         by_label = dict(zip(labels, counts.labels, strict=True))
         return {"total": counts.total, **by_label, "unscored": counts.unscored}
 
+    first = leaderboard_headline(board)
     return {
-        "headline": leaderboard_headline(board),
+        "headline": first.text,
+        "claim": first.claim,
         "ranked_by": board.ranking,
         "rows": [
             fields_of(entry, *shown)
@@ -104,7 +128,7 @@ def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
 def print_leaderboard(board: Leaderboard, console: Console, explain: bool = False) -> None:
     """Print the headline, the table, what each run is and how it differs; with `explain`, the details."""
     ranking, nouns = board.ranking, board.declared.nouns
-    show(console, leaderboard_headline(board), _table(board))
+    show(console, *leaderboard_headline(board).lines, _table(board))
     for number, entry in enumerate(board.runs, start=1):
         score, title = entry.scores[ranking], board.columns[ranking]
         reason = f" ({score.reason})" if score.reason else ""

@@ -42,6 +42,14 @@ def run(labels, path="run", per_group=1, scores=SCORES):
     return summary(*outcomes, manifest=manifest(), **known)
 
 
+def headline_of(board):
+    """Its text, which is one sentence of at most 30 words, made from the number and the count of the value."""
+    first = leaderboard_headline(board)
+    assert len(first.text.split()) <= 30
+    assert first.claim == leaderboard_document(board)["claim"]
+    return first
+
+
 def printed(board, explain=False):
     file = StringIO()
     print_leaderboard(board, Console(width=100, file=file), explain)
@@ -56,7 +64,7 @@ def test_a_run_of_20_percent_does_not_stand_above_a_published_40(people):
         ("old", 1, 0.4),
         ("openai/m", 2, pytest.approx(0.2)),
     ]
-    assert leaderboard_headline(board).startswith("openai/m ranks 2 of 2 (score 20.0 %")
+    assert headline_of(board).text.startswith("openai/m ranks 2 of 2 (score 20.0 %")
 
 
 def test_a_row_of_counts_alone_has_the_score_that_the_labels_have():
@@ -83,6 +91,9 @@ def test_the_unscored_of_any_row_count_nothing_in_the_score_that_ranks_and_is_pr
     document = leaderboard_document(board)
     assert "ranks 2 of 3 (strict 38.8 %, 95 % " in document["headline"]
     assert "97 of 100 scored" in document["headline"]
+    claim = document["claim"]
+    assert (claim["side"], claim["value"], claim["count"]) == (None, pytest.approx(0.388), 100)
+    assert claim["test"] == "z tests of 3 pairs, Holm, design effect 2"
     assert "Ranks by score that strict scores move: half 1→3, all 2→1." in printed(board, explain=True)
 
 
@@ -102,7 +113,7 @@ def test_rows_of_means_alone_are_ranked_by_these_beside_the_strict_score_of_a_ru
     rows = PublishedRow("old", {"score": 0.39}), PublishedRow("other", {"score": 0.385})
     board = leaderboard([run("A" * 38 + "B" * 4 + "C" * 55 + "   ")], scale(*rows))
     assert [(entry.name, entry.rank) for entry in board.entries] == [("old", 1), ("openai/m", 2), ("other", 3)]
-    assert "no difference can be told from chance" in leaderboard_headline(board)
+    assert "nothing is told from chance" in headline_of(board).text
 
 
 def test_the_mean_of_strata_ranks_where_it_is_the_headline_and_counts_give_it_no_range():
@@ -131,3 +142,23 @@ def test_the_design_effect_is_said_beside_the_table_and_is_the_larger_of_two_and
     mixed = leaderboard([run("AC" * 40 + "AACA" * 5, per_group=20, path="b")], declared)
     assert mixed.design_effect == 2
     assert "with an assumed design effect of 2 ([1] shows " in printed(mixed)
+
+
+def test_a_first_row_that_is_told_from_all_others_is_higher_and_one_that_is_not_has_no_side():
+    # .9 and .5 of 100: SE^2 = 2 (.09 + .25) / 100 = .0068, z = 4.9. With .8: SE^2 = 2 (.09 + .16) / 100, z = 1.4.
+    far, near = (
+        scale(row("one", 0.9, 100, 90, 0, 10), row("two", *of)) for of in ((0.5, 100, 50, 0, 50), (0.8, 100, 80, 0, 20))
+    )
+    assert [headline_of(leaderboard([], declared)).side for declared in (far, near)] == ["higher", None]
+
+
+def test_of_several_runs_the_headline_has_the_best_and_says_which_are_not_ranked():
+    declared = scale(row("old", 0.4, 100, 40, 0, 60))
+    pending = run("A" * 99 + "B", path="b")
+    pending = replace(
+        pending, outcomes=(*pending.outcomes[:-1], replace(pending.outcomes[-1], state="pending", label=None))
+    )
+    board = leaderboard([run("AC" * 50), pending, run("ACC" * 30, path="c")], declared)
+    first = headline_of(board)
+    assert first.text.startswith("openai/m ranks 1 of 3, the best of 2 runs (score 50.0 %")
+    assert first.caveats == ("Measured otherwise, and not ranked: [3].",)

@@ -194,7 +194,7 @@ def test_the_leaderboard_is_printed_with_what_its_rows_contradict(tmp_path):
     board = leaderboard([summary_of(tmp_path, GOOD, WRONG), summarize(RunFolder(tmp_path / "blind"))])
     print_leaderboard(board, Console(file=text, width=120), explain=True)
     shown = text.getvalue()
-    assert re.search(r"^ *1 GPT-5 +73.0 59.0 65.0 +42.0 +40.0 +49.0 +-$", shown, re.MULTILINE)
+    assert re.search(r"^ *1 GPT-5 +40.0 +73.0 59.0 65.0 +42.0 +49.0 +-$", shown, re.MULTILINE)
     assert re.search(r"DeepSeek-R1, .*: identification at or near 0", " ".join(shown.split()))
     expected = ("blind (everything) [2]", "a blind baseline, which only searches", "49 for GPT-5")
     assert all(part in shown for part in expected)

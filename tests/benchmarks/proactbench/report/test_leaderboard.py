@@ -315,7 +315,7 @@ def test_the_notes_say_what_the_numbers_rest_on(ranked):
 def test_the_headline_says_that_the_first_is_better_where_no_other_rank_is_open():
     board = leaderboard()
     alone = replace(board.entries[0], rank_range=(1, 1))
-    text = leaderboard_headline(replace(board, entries=(alone, *board.entries[1:])))
+    text = leaderboard_headline(replace(board, entries=(alone, *board.entries[1:]))).text
     assert text == "gpt-5.5 ranks first of 16 (strict 69.8 %), better than each of the others by more than chance."
 
 
@@ -325,8 +325,8 @@ def test_the_headline_of_a_run_has_its_ranks_and_its_interval_or_its_marks(ranke
         board.runs,
         "openai/newest ranks 2 of 17 (strict 66.6 %, 95 % 65.5 to 67.7, 624 of 624 scored)",
     )
-    assert leaderboard_headline(board) == f"{shared}; ranks {run.rank_range[0]} to {run.rank_range[1]} are open."
+    assert leaderboard_headline(board).text == f"{shared}; ranks {run.rank_range[0]} to {run.rank_range[1]} are open."
     alone = [replace(entry, rank_range=(2, 2)) if entry is run else entry for entry in board.entries]
-    assert leaderboard_headline(replace(board, entries=tuple(alone))) == f"{shared}; no other rank is open."
-    text = leaderboard_headline(leaderboard([replace(ranked, embedded=True)]))
+    assert leaderboard_headline(replace(board, entries=tuple(alone))).text == f"{shared}; no other rank is open."
+    text = leaderboard_headline(leaderboard([replace(ranked, embedded=True)])).text
     assert text.startswith(f"{DEMONSTRATION}openai/newest (strict 66.6 %")
