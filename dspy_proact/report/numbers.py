@@ -17,7 +17,7 @@ def percent(estimate: Estimate) -> str:
 
 def share(value: float | None, digits: int = 1) -> str:
     """A share alone, in percent."""
-    return "-" if value is None else f"{100 * value:.{digits}f}"
+    return "-" if value is None else f"{100 * value:z.{digits}f}"
 
 
 def points_of(difference: Estimate) -> str:
@@ -27,7 +27,7 @@ def points_of(difference: Estimate) -> str:
 
 def plain(estimate: Estimate) -> str:
     """A kappa or correlation alone."""
-    return "-" if estimate.value is None else f"{estimate.value:.2f}"
+    return "-" if estimate.value is None else f"{estimate.value:z.2f}"
 
 
 def seen_from(paired: Paired) -> tuple[int, int] | None:

@@ -1,6 +1,9 @@
 """Statistics of binary predictions: precision, recall, F1, balanced accuracy and kappa of a set of cases.
 
-Each is a function of one table of counts, truth by row and prediction by column. Intervals leave out a group at a time.
+Each is a function of one table of counts, truth by row and prediction by column. Precision and recall are means, over
+what was predicted and over what is true, with the interval of a mean: so has what is the same number by another name,
+such as the share of wrong ones among the predicted. Intervals of the others leave out a group at a time, on the logit
+scale between the least and the greatest that they can be.
 """
 
 from collections.abc import Hashable, Sequence
@@ -10,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.stats.agreement import kappas
+from dspy_proact.stats.cluster import LOW, NEAR_AN_END, cluster_mean
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.jackknife import Jackknife, gain, ratio
 from dspy_proact.types import Classification
@@ -55,13 +59,26 @@ def classification(tables: NDArray[np.float64], statistic: Classification) -> ND
 
 
 def classification_estimate(cases: Cases, groups: Sequence[Hashable], statistic: Classification) -> Estimate:
-    """A statistic of cases, with its jackknife interval; silence as in `Jackknife.of`.
+    """A statistic of cases, with its interval; silence as in `cluster_mean` or `Jackknife.of`.
 
-    Raises a `ValueError` where the lengths differ, a case has no prediction, or something other than 0 or 1 is.
+    Near an end of the scale it carries a warning. Raises a `ValueError` where the lengths differ, a case has no
+    prediction, or something other than 0 or 1 is.
     """
+    tables = _tables(cases)
+    if statistic in {"precision", "recall"}:
+        yes = tables[:, :, 1] if statistic == "precision" else tables[:, 1]
+        weights = yes.sum(axis=1)
+        counted = np.flatnonzero(weights)
+        if len(tables) == len(groups) and not len(counted):
+            return Estimate(None, reason=UNDEFINED[statistic])
+        hits, keys = yes[counted, 1] / weights[counted], [groups[index] for index in counted]
+        return cluster_mean(hits, keys, weights=weights[counted])
     bounds = (-1.0 if statistic == "kappa" else 0.0, 1.0)
     of_tables = partial(classification, statistic=statistic)
-    return Jackknife.of(_tables(cases), groups, of_tables, undefined=UNDEFINED[statistic]).estimate(bounds)
+    estimate = Jackknife.of(tables, groups, of_tables, undefined=UNDEFINED[statistic]).estimate(bounds, logit=True)
+    if estimate.value is None or LOW <= (estimate.value - bounds[0]) / (bounds[1] - bounds[0]) <= 1 - LOW:
+        return estimate
+    return estimate.marked(NEAR_AN_END)
 
 
 def classification_difference(a: Cases, b: Cases, groups: Sequence[Hashable], statistic: Classification) -> Estimate:

@@ -18,13 +18,13 @@ from dspy_proact.stats.tally import added_up, numbered
 
 ENOUGH_GROUPS = 5
 """Bounds on fewer groups are marked, and carry no claim."""
+FEW_GROUPS = f"fewer than {ENOUGH_GROUPS} groups"
 SHARE_ITEMS = 30
 """With fewer rated items the interval of a share of them was measured to cover up to 99 %, and the lower end of that of
 the difference of two kappas is too high (eval/README.md)."""
 LOW, NEAR_AN_END = 0.08, "close to the end of the scale: the interval may be too narrow"
 """Means below this, or as far from 1, are marked: with 25 unequal groups of skewed scores their intervals covered 88
 to 89 % (eval/README.md)."""
-VERY_WIDE = "too few groups: very wide"
 ONE_STRATUM = (None,)
 """The order of strata where there is one, which needs no name."""
 
@@ -84,9 +84,9 @@ class Table:
     def warning(self) -> str | None:
         """What is wrong with bounds that rest on few groups; None from five on, in every stratum."""
         if self.groups < ENOUGH_GROUPS:
-            return VERY_WIDE
+            return FEW_GROUPS
         names = self._named(lambda held: held < ENOUGH_GROUPS)
-        return names and f"too few groups in {names}: too narrow"
+        return names and f"{FEW_GROUPS} in {names}: may be too narrow"
 
     def _named(self, chosen: Callable[[int], bool]) -> str | None:
         """The strata of which the number of groups with values is as chosen."""
@@ -99,11 +99,16 @@ def tabulate(
     groups: Sequence[Hashable],
     strata: Sequence[Hashable] | None = None,
     order: Sequence[Hashable] = ONE_STRATUM,
+    weights: NDArray[np.float64] | None = None,
 ) -> Table:
-    """Sum the values, shape (n,), by group, as they first appear, and by stratum; without strata all are of one."""
+    """Sum the values, shape (n,), by group, as they first appear, and by stratum; without strata all are of one.
+
+    With `weights`, above 0 and of the same shape, each value counts as so many.
+    """
     strata = ONE_STRATUM * len(groups) if strata is None else strata
     column = {stratum: index for index, stratum in enumerate(order)}
     member = np.eye(len(order))[[column[stratum] for stratum in strata]]
+    member = member if weights is None else member * weights[:, None]
     group = numbered(groups)
     return Table(added_up(member * values[:, None], group), added_up(member, group), tuple(order))
 
@@ -134,13 +139,15 @@ def cluster_mean(
     order: Sequence[Hashable] = ONE_STRATUM,
     *,
     drawn: RaterVariance | None = None,
+    weights: NDArray[np.float64] | None = None,
 ) -> Estimate:
     """Mean of the scores, every case weighted equally; with strata the mean of their means, each weighted equally.
 
     No scores, or none in a stratum: no value. One group, in all or in a stratum: no bounds. Two to four: bounds with a
-    warning. All scores 0, or all 1: one group counts as one trial, and the bound away from the value is the exact
-    binomial one. Groups that do not differ at another mean: no bounds. Raises a `ValueError` where a score is outside
-    [0, 1], the lengths differ, or `order` does not name every stratum once.
+    warning. All scores 0, or all 1: one group counts as one trial, or one rater where raters were drawn and are fewer,
+    and the bound away from the value is the exact binomial one. Groups that do not differ at another mean, nor raters:
+    no bounds. Raises a `ValueError` where a score is outside [0, 1], the lengths differ, or `order` does not name every
+    stratum once.
 
     Args:
         scores: Array of shape (n,), each in [0, 1], higher is better.
@@ -148,8 +155,9 @@ def cluster_mean(
         strata: Stratum of each score; a group may have scores in several.
         order: The strata to average over, each once and at least one.
         drawn: What raters add to the variance, where the scores rest on them.
+        weights: How often each score counts, above 0: shape (n,); once where None.
     """
-    table = tabulate(checked_scores(scores, groups, strata, order), groups, strata, order)
+    table = tabulate(checked_scores(scores, groups, strata, order), groups, strata, order, weights)
     if empty := table.empty("scores"):
         return Estimate(None, reason=empty)
     theta = float(table.means.mean())
@@ -157,7 +165,8 @@ def cluster_mean(
         return Estimate(theta, reason=table.lonely)
     if theta in {0, 1}:
         warning = joined("all values equal", table.warning, drawn and drawn.warning)
-        return Estimate(theta, *trial_bounds(theta, table.groups), warning)
+        trials = drawn.trials(table.groups) if drawn else table.groups
+        return Estimate(theta, *trial_bounds(theta, trials), warning)
     estimate = _bounded(theta, table, ROUNDING, drawn, partial(logit_bounds, theta))
     return estimate if LOW <= theta <= 1 - LOW else estimate.marked(NEAR_AN_END)
 
@@ -165,7 +174,7 @@ def cluster_mean(
 def share_of_items(hits: Scores, groups: Sequence[Hashable], drawn: RaterVariance | None) -> Estimate:
     """`cluster_mean` of the parts of items on which judge and people agree; of few items its bounds carry a warning."""
     share = cluster_mean(hits, groups, drawn=drawn)
-    return share if len(hits) >= SHARE_ITEMS else share.marked(f"fewer than {SHARE_ITEMS} items: very wide")
+    return share if len(hits) >= SHARE_ITEMS else share.marked(f"fewer than {SHARE_ITEMS} items: may be too wide")
 
 
 def part_mean(
@@ -205,11 +214,11 @@ def _bounded(
 ) -> Estimate:
     """A table's mean with its bounds; a standard error below `least` is none."""
     spread = spread_of(table)
-    if spread.error < least:
-        return Estimate(mean, reason="no variance between groups")
     widened = drawn.widened(spread) if drawn else spread
     if widened is None:
         return Estimate(mean, reason=ONE_RATER)
+    if widened.error < least:
+        return Estimate(mean, reason="no variance between groups")
     return Estimate(mean, *bounds(widened), joined(table.warning, drawn and drawn.warning))
 
 

@@ -139,7 +139,7 @@ def corrected_mean(cases: RatedCases) -> CorrectedMean:
     """What people would have given to all cases, beside the judge's mean, every case weighted equally.
 
     The rated cases were drawn within each stratum by the judge's label alone. No corrected value where
-    `corrected_refusals` says why; only 0 or only 1 given: as in `cluster_mean`, by rated groups.
+    `corrected_refusals` says why; only 0 or only 1 given: as in `cluster_mean`, by rated groups and raters.
     """
     rated = cases.means[cases.rated]
 
@@ -149,8 +149,8 @@ def corrected_mean(cases: RatedCases) -> CorrectedMean:
         estimate = correction(cases)
         value, warning = estimate.value, joined(*_warnings(cases))
         if cases.rater_count > 1 and min(value, 1 - value) < ROUNDING:
-            value = float(round(value))
-            return Estimate(value, *trial_bounds(value, len(estimate.rated)), joined("all ratings equal", warning))
+            value, trials = float(round(value)), min(len(estimate.rated), cases.rater_count)
+            return Estimate(value, *trial_bounds(value, trials), joined("all ratings equal", warning))
         if unbounded := _unbounded(estimate, cases.rater_count):
             return Estimate(value, reason=unbounded)
         return Estimate(value, *logit_bounds(value, estimate.spread), warning)

@@ -43,8 +43,11 @@ class Estimate:
             raise ValueError(f"the bounds of an estimate enclose its value: {self!r}")
 
     def __str__(self) -> str:
-        """The number and its interval, to two digits, such as 0.42 [0.31, 0.55]; a dash where there is no number."""
-        return self.text("{:.2f}".format)
+        """The number and its interval, to two digits, such as 0.42 [0.31, 0.55]; a dash where there is no number.
+
+        What rounds to zero has no sign.
+        """
+        return self.text("{:z.2f}".format)
 
     def text(self, number: Callable[[float], str], to: str = ", ") -> str:
         """The number and its interval, each as `number` writes it; a dash where there is no number."""
@@ -95,12 +98,20 @@ def trial_bounds(theta: float, groups: int) -> tuple[float, float]:
     return (0.0, reach) if theta == 0 else (1 - reach, 1.0)
 
 
-def logit_bounds(theta: float, spread: Spread) -> tuple[float, float]:
-    """Bounds of a `theta` in (0, 1): Student's t on the logit scale, carried back."""
+def logit_bounds(
+    value: float, spread: Spread, bounds: tuple[float, float] = (0.0, 1.0), upper: float = UPPER
+) -> tuple[float, float]:
+    """Bounds of a value inside `bounds`: Student's t on the logit scale of where it lies between them, carried back.
+
+    Between -1 and 1 this is Fisher's z. `upper` is the probability below the upper end, in (0.5, 1).
+    """
+    least, width = bounds[0], bounds[1] - bounds[0]
+    theta = (value - least) / width
     logit = math.log(theta / (1 - theta))
-    reach = t_quantile(UPPER, spread.df) * spread.error / (theta * (1 - theta))
+    reach = t_quantile(upper, spread.df) * spread.error / width / (theta * (1 - theta))
     # 1 / (1 + exp(-x)) in a form that cannot overflow.
-    return (1 + math.tanh((logit - reach) / 2)) / 2, (1 + math.tanh((logit + reach) / 2)) / 2
+    low, high = ((1 + math.tanh((logit + sign * reach) / 2)) / 2 for sign in (-1, 1))
+    return least + width * low, least + width * high
 
 
 def plain_bounds(

@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.cluster import ENOUGH_GROUPS, VERY_WIDE, degrees_of_freedom
-from dspy_proact.stats.estimate import ROUNDING, UPPER, Estimate, Spread, joined, plain_bounds
+from dspy_proact.stats.cluster import ENOUGH_GROUPS, FEW_GROUPS, degrees_of_freedom
+from dspy_proact.stats.estimate import ROUNDING, UPPER, Estimate, Spread, joined, logit_bounds, plain_bounds
 from dspy_proact.stats.raters import ENOUGH_RATERS, ONE_RATER, Changes, RaterVariance
 from dspy_proact.stats.tally import added_up, numbered
 
@@ -76,22 +76,28 @@ class Jackknife:
         spread = Spread((count - 1) / count * sum((other - value) ** 2 for other in left_out), df)
         if spread.error < ROUNDING:
             return cls(value, None, "no variance between groups")
-        few = VERY_WIDE if count < ENOUGH_GROUPS else None
+        few = FEW_GROUPS if count < ENOUGH_GROUPS else None
         if changes is None:
             return cls(value, spread, few)
         drawn = rater_variance(sums.sum(axis=0), statistic, changes, groups)
         widened = drawn.widened(spread)
         return cls(value, widened, ONE_RATER if widened is None else joined(few, drawn.warning))
 
-    def estimate(self, bounds: tuple[float, float] = (-1, 1), upper: float = UPPER) -> Estimate:
-        """The statistic with its interval, value +- t SE, clipped to the least and the greatest that it can be."""
+    def estimate(
+        self, bounds: tuple[float, float] = (-1, 1), upper: float = UPPER, *, logit: bool = False
+    ) -> Estimate:
+        """The statistic with its interval, value +- t SE, clipped to the least and the greatest that it can be.
+
+        With `logit` it is t on the logit scale between these, where an interval near an end is as lopsided as it is.
+        """
         if math.isnan(self.value):
             return Estimate(None, reason=self.reason)
         # Rounding can carry a value a little past its range, where no bounds would enclose it.
         value = min(bounds[1], max(bounds[0], self.value))
         if self.spread is None:
             return Estimate(value, reason=self.reason)
-        return Estimate(value, *plain_bounds(value, self.spread, bounds, upper), self.reason)
+        scale = logit_bounds if logit and bounds[0] < value < bounds[1] else plain_bounds
+        return Estimate(value, *scale(value, self.spread, bounds, upper), self.reason)
 
     def claim_bounds(self, bounds: tuple[float, float] = (-1, 1)) -> tuple[float | None, float | None]:
         """The 98 % interval of what `estimate` has the 95 % interval of; Nones where that has none."""

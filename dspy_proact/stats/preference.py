@@ -11,20 +11,22 @@ import numpy as np
 
 from dspy_proact.stats.cluster import cluster_mean, spread_of, tabulate
 from dspy_proact.stats.estimate import UPPER, Estimate
-from dspy_proact.stats.raters import ENOUGH_RATERS, RaterVariance, rater_term
+from dspy_proact.stats.raters import ENOUGH_RATERS, UNMARKED_RATERS, RaterVariance, rater_term
 from dspy_proact.stats.tally import numbered
 
-WIDELY = "few raters, who differ widely: may be too narrow"
-"""Where raters make most of the variance and fewer than two of them would prefer the other thing, intervals were
-measured to cover 91 to 94 % (eval/README.md): whether such a rater is among them at all is left to chance."""
+WIDELY = "raters differ widely: may be too narrow"
+"""Where raters make most of the variance, and there are fewer than eight or fewer than two of them would prefer the
+other thing, intervals were measured to cover 63 to 99 % (eval/README.md): whether such a rater is among them at all is
+left to chance."""
 _OTHER_MIND = 2
 
 
 def preferred_share(chosen: Sequence[bool], groups: Sequence[Hashable], raters: Sequence[Hashable]) -> Estimate:
     """Share of choices that fell on one of two things, in [0, 1], as `cluster_mean` of groups and of drawn raters.
 
-    With fewer than four raters the interval speaks of these alone and says so. Ties are left out by whoever calls;
-    `groups` has the item of each choice, or what items share that are not independent.
+    Where all choices are equal, an item or a rater counts as one trial, whichever are fewer. With fewer than four raters
+    the interval speaks of these alone and says so. Ties are left out by whoever calls; `groups` has the item of each
+    choice, or what items share that are not independent.
     """
     values, rater = np.asarray(chosen, dtype=np.float64), numbered(raters)
     count, term = len(set(raters)), 0.0
@@ -35,9 +37,10 @@ def preferred_share(chosen: Sequence[bool], groups: Sequence[Hashable], raters: 
         influence = (values - values.mean()) / len(values) / np.sqrt(1 - carried[rater])
         term = rater_term(influence, raters, groups)
     estimate = cluster_mean(values, groups, drawn=RaterVariance(term, count))
-    if estimate.value is None or count * min(estimate.value, 1 - estimate.value) >= _OTHER_MIND or not term:
+    if estimate.value is None or estimate.low is None or term <= spread_of(tabulate(values, groups)).variance:
         return estimate
-    return estimate.marked(WIDELY) if term > spread_of(tabulate(values, groups)).variance else estimate
+    other_minds = count * min(estimate.value, 1 - estimate.value)
+    return estimate.marked(WIDELY) if count < UNMARKED_RATERS or other_minds < _OTHER_MIND else estimate
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,10 @@ class RaterVariance:
             return None if self.raters >= UNMARKED_RATERS else FEW_RATERS
         return "for this rater only" if self.raters == 1 else f"for these {self.raters} raters only"
 
+    def trials(self, groups: int) -> int:
+        """How many trials equal values of so many groups are: raters where they are fewer, and speak of others too."""
+        return min(groups, self.raters) if self.raters >= ENOUGH_RATERS else groups
+
     def widened(self, spread: Spread) -> Spread | None:
         """The spread with the raters' variance, from four raters on; None where that is missing.
 

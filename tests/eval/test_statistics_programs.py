@@ -155,7 +155,7 @@ def test_an_interval_that_holds_too_rarely_or_too_often_is_out():
         (0.2, None, True),
         (0.4, None, False),
         (0.2, "fewer than 8 raters", True),
-        (0.2, "fewer than 8 raters; too few groups: very wide", None),
+        (0.2, "fewer than 8 raters; fewer than 5 groups", None),
         (0.2, "for these 3 raters only", None),
         (None, "one group", None),
     ],

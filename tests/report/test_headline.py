@@ -67,7 +67,7 @@ def test_what_is_wrong_with_the_interval_and_what_is_not_in_the_score_stand_belo
     first = headline(run(*["PASS", "FAIL", "FAIL"] * 2, "PASS", None, "", scenarios=3))
     assert first.text.endswith(") on 7 of 9 triggers of proactbench, judged by j.")
     assert first.caveats == (
-        "The interval: too few scenarios: very wide.",
+        "The interval: fewer than 5 scenarios.",
         "Not in the score: 1 unscored and 1 pending.",
     )
 

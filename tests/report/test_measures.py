@@ -97,7 +97,7 @@ def test_measures_stand_in_each_stratum_and_over_all_by_name(tmp_path: Path):
     expected = part_mean([1, 2, 3, 4, 5, 6], range(6))
     assert overall["length"] == document(expected)
     assert set(overall["tricks"]) == {"value", "low", "high"}
-    assert values["RHYME"]["tricks"]["reason"] == "too few caves: very wide"
+    assert values["RHYME"]["tricks"]["reason"] == "fewer than 5 caves"
 
 
 def test_what_is_said_of_a_row_names_its_columns_unless_it_holds_for_all_of_it(tmp_path: Path):
@@ -105,7 +105,7 @@ def test_what_is_said_of_a_row_names_its_columns_unless_it_holds_for_all_of_it(t
     rhymes = enumerate(riddles(*["RHYME"] * 4))
     values = [(one, {"words": 3, "trick": 1, "said": float(not index)}) for index, one in rhymes]
     lines = printed(run_of(tmp_path, values, LENGTH, TRICKS)).splitlines()
-    assert "RHYME, micro: too few caves: very wide." in lines
+    assert "RHYME, micro: fewer than 5 caves." in lines
     assert "score, pass rate of RHYME, micro: all values equal." in lines
     assert "words a guess of RHYME, micro: no variance between caves." in lines
 
@@ -151,7 +151,7 @@ def test_cases_without_a_part_do_not_count_and_are_told(tmp_path: Path):
     summary = run_of(tmp_path, [(one, {"words": 2}), (two, {"words": 4}), (three, {})], LENGTH)
     result = summary_document(summary)
     assert result["overall"]["measures"]["length"]["value"] == 3
-    assert result["overall"]["measures"]["length"]["reason"] == "too few caves: very wide; over 2 of 3 scored"
+    assert result["overall"]["measures"]["length"]["reason"] == "fewer than 5 caves; over 2 of 3 scored"
     missing = {"value": None, "low": None, "high": None, "reason": "no scored case has words"}
     assert result["kinds"]["NUMBER"]["measures"]["length"] == missing | {"reason": "no scored riddle has words"}
 
@@ -172,7 +172,7 @@ def test_the_terminal_shows_measures_who_graded_and_the_benchmarks_words(tmp_pat
     assert rhyme[1] == "2.50"
     assert "6 riddles in 6 caves; % with 95 % intervals. micro: the mean over riddles" in text
     assert "interval: 95 %, cluster-robust over caves" in text
-    assert "RHYME, NUMBER: too few caves: very wide." in text
+    assert "RHYME, NUMBER: fewer than 5 caves." in text
     assert "judge" not in text.replace("judged", "")
 
 

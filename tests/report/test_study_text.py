@@ -83,4 +83,4 @@ def test_the_table_of_parts_says_what_its_kappas_are_of_and_reasons_have_the_ben
     assert "same, kappa: people's shares of grades and" in text_of(several, False, Choices("soft"))
     share = studies_document(studies(several, benchmark=TRAITS))["parts"]["fit"]["voted"][0]["share"]
     # The judge always says YES, people once NO.
-    assert (share["value"], share["reason"]) == (0.75, "too few valleys: very wide")
+    assert (share["value"], share["reason"]) == (0.75, "fewer than 5 valleys")

@@ -56,7 +56,7 @@ def test_a_mean_of_any_range_by_hand():
 def test_a_stratum_within_few_scenarios_carries_a_warning():
     estimate = cluster_mean([1, 0, 0.5, 0.5, 1, 0.5, 1], list("ABCDEAB"), list("XXXXXYY"), list("XY"))
     assert None not in numbers(estimate)
-    assert estimate.reason == "too few groups in Y: too narrow"
+    assert estimate.reason == "fewer than 5 groups in Y: may be too narrow"
 
 
 @pytest.mark.parametrize(("passed", "warning"), [(3, NEAR_AN_END), (4, None), (46, None), (47, NEAR_AN_END)])
@@ -72,7 +72,7 @@ def test_all_grades_equal_counts_scenarios_as_trials():
     assert numbers(none) == pytest.approx([0, 0, 0.137185], abs=1e-6)
     assert numbers(all_) == pytest.approx([1, 0.862815, 1], abs=1e-6)
     assert none.reason == all_.reason == "all values equal"
-    assert cluster_mean([0, 0], "AB").reason == "all values equal; too few groups: very wide"
+    assert cluster_mean([0, 0], "AB").reason == "all values equal; fewer than 5 groups"
 
 
 # Laws.

@@ -232,9 +232,10 @@ def test_the_least_that_is_enough_gives_bounds_that_are_marked_where_they_rest_o
     assert result.reason == warning
 
 
-def test_only_zeros_or_ones_are_as_many_trials_as_scenarios_are_rated():
-    none, all_of_it = (corrected_mean(cases(ratings=(score,))).corrected for score in (0, 1))
-    # 1 - .025^(1/10)
+def test_only_zeros_or_ones_are_as_many_trials_as_scenarios_are_rated_or_raters_where_they_are_fewer():
+    none, all_of_it = (corrected_mean(cases(ratings=(score,), raters=12)).corrected for score in (0, 1))
+    # 1 - .025^(1/10), and by eight raters 1 - .025^(1/8).
+    assert corrected_mean(cases(ratings=(0,))).corrected.high == pytest.approx(0.3694, abs=1e-4)
     assert (none.value, none.low, none.high) == (0, 0, pytest.approx(0.3085, abs=1e-4))
     assert (all_of_it.low, all_of_it.value) == (pytest.approx(0.6915, abs=1e-4), 1)
     assert none.reason == all_of_it.reason == "all ratings equal"

@@ -32,6 +32,10 @@ def test_json_has_the_three_numbers_always_and_the_reason_only_when_there_is_one
     assert document(Estimate(None, reason="no scores")) == nothing
 
 
+def test_what_rounds_to_zero_has_no_sign():
+    assert str(Estimate(-0.001, -0.004, 0.004)) == "0.00 [0.00, 0.00]"
+
+
 @pytest.mark.parametrize(
     ("numbers", "reason", "message"),
     [

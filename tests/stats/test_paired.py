@@ -145,7 +145,7 @@ def test_a_stratum_within_one_scenario_has_no_bounds_and_yet_a_p():
 def test_few_scenarios_carry_a_warning_and_cannot_be_significant(groups: int):
     paired = paired_difference([0.25] * groups, [1] + [0.5] * (groups - 1), range(groups))
     assert paired.difference.low is not None
-    assert paired.difference.reason == ("too few groups: very wide" if groups < 5 else None)
+    assert paired.difference.reason == ("fewer than 5 groups" if groups < 5 else None)
     assert paired.reason == (f"cannot be significant with {groups} groups" if groups < 6 else None)
     assert paired.p == 2 / 2**groups
     assert (paired.p > 0.05) == (groups < 6)

@@ -72,7 +72,7 @@ def test_three_items_by_hand():
     assert numbers(one.difference) == pytest.approx([difference, difference - 1.836524, 2], abs=2e-5)
     assert one.one_human.low == -1
     assert numbers(one.best_attainable)[1:] == [0, 1]
-    few = "too few groups: very wide; fewer than 30 items: the interval's lower end is optimistic"
+    few = "fewer than 5 groups; fewer than 30 items: the interval's lower end is optimistic"
     assert one.difference.reason == few
 
 

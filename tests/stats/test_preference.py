@@ -28,7 +28,35 @@ def test_the_interval_counts_items_and_raters():
     spread = Spread(1 / 144 + 4 / 81, 2 / (1 / 3.7906 + 1 / 2))
     assert result.value == pytest.approx(2 / 3)
     assert (result.low, result.high) == pytest.approx(logit_bounds(2 / 3, spread), abs=1e-5)
-    assert result.reason == f"too few groups: very wide; {FEW_RATERS}; {WIDELY}"
+    assert result.reason == f"fewer than 5 groups; {FEW_RATERS}; {WIDELY}"
+
+
+@pytest.mark.parametrize(
+    ("raters", "items", "low"),
+    [(4, 20, 0.025 ** (1 / 4)), (12, 5, 0.025 ** (1 / 5)), (3, 20, 0.025 ** (1 / 20))],
+    ids=["raters", "items", "these raters alone"],
+)
+def test_equal_choices_are_as_many_trials_as_raters_or_items_whichever_are_fewer(raters, items, low):
+    result = preferred_share(*crossed(*["1" * items] * raters))
+    assert (result.value, result.low, result.high) == (1, pytest.approx(low), 1)
+    none = preferred_share(*crossed(*["0" * items] * raters))
+    assert (none.value, none.low, none.high) == (0, 0, pytest.approx(1 - low))
+
+
+def test_raters_of_fixed_mind_have_an_interval_though_items_do_not_differ():
+    # u = (y - 3/4) / 80: sums by rater 1/16 thrice and -3/16, by CR3 (12/256) / (9/16) = 1/12; of a rater's choice of
+    # an item 1/320 and -3/320, which is in both.
+    result = preferred_share(*crossed(*["1" * 20] * 3, "0" * 20))
+    term = 1 / 12 - 20 * (3 * (0.25 / 80) ** 2 + (0.75 / 80) ** 2) / 0.75
+    assert (result.low, result.high) == pytest.approx(logit_bounds(0.75, Spread(term, 3)))
+    assert result.reason == f"{FEW_RATERS}; {WIDELY}"
+
+
+def test_few_raters_who_make_most_of_the_variance_are_marked_wherever_the_share_lies():
+    # Two of four raters always choose it: at one half nobody of another mind is missing, and yet there are few.
+    assert WIDELY in (preferred_share(*crossed(*["1" * 20] * 2, *["0" * 20] * 2)).reason or "")
+    eight = preferred_share(*crossed(*["1" * 20] * 4, *["0" * 20] * 4))
+    assert eight.reason is None
 
 
 def test_raters_of_one_mind_are_not_marked_as_differing():

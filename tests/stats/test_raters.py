@@ -93,7 +93,7 @@ def test_the_bias_beside_four_raters_by_hand():
     reach = t_quantile(0.975, df) * (81 / 576) ** 0.5
     assert numbers(one) == [0, pytest.approx(max(-1, -reach)), pytest.approx(min(1, reach))]
     assert reach < 1.5
-    assert one.reason == "too few groups: very wide; fewer than 8 raters"
+    assert one.reason == "fewer than 5 groups; fewer than 8 raters"
 
 
 @pytest.mark.parametrize(("raters", "message"), [(1, "for this rater only"), (3, "for these 3 raters only")])
@@ -112,7 +112,7 @@ def test_what_no_other_rater_bears_out_has_no_bounds():
     assert one.recall(2) == Estimate(2 / 3, reason="depends on one rater")
 
 
-@pytest.mark.parametrize(("items", "message"), [(29, "fewer than 30 items: very wide"), (30, None)])
+@pytest.mark.parametrize(("items", "message"), [(29, "fewer than 30 items: may be too wide"), (30, None)])
 def test_a_share_of_few_items_says_that_its_interval_is_wide(items: int, message: str | None):
     # Every item is rated 2 by two people in the first, and every third of them 0 by the judge.
     study = Panel.of([[2, 2]] * items + [[1, 1]] * 30, LABELS)

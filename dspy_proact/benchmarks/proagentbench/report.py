@@ -142,7 +142,7 @@ def _of_run(summary: MeasuredRun) -> Addition:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
+    return "-" if value is None else f"{value:z.2f}"
 
 
 def _sections(view: View) -> Iterator[PageSection]:

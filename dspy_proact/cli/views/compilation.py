@@ -237,7 +237,7 @@ def _explained(artefact: Artefact) -> Iterator[str | TerminalTable]:
         yield table(("", *names), cells, fold=False)
     yield _candidates(card)
     low, unread = card.target.low98, card.target.low98_unread
-    shown = "{:+.2f}".format if card.target.unit == "kappa" else signed
+    shown = "{:+z.2f}".format if card.target.unit == "kappa" else signed
     bound = "unknown" if low is None else shown(low)
     yield (
         "The program in this file was compiled on everything and has no score of its own. Claimed only where the 98 % "

@@ -52,7 +52,7 @@ class Cited:
 
     def coefficient(self, *path: Step | Path) -> Markup:
         """A kappa, a correlation or a measure with its interval."""
-        return self._with_interval(path, lambda value: f"{value:.2f}", ", ")
+        return self._with_interval(path, lambda value: f"{value:z.2f}", ", ")
 
     def points(self, *path: Step | Path) -> Markup:
         """A difference with its interval, in points of a hundred."""

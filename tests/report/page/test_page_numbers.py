@@ -124,6 +124,6 @@ def test_strict_differences_stand_beside_lenient_ones_and_reasons_below_their_ro
         assert "tried and unscored: 0 and 1." in page.inner_text("#differences article")
         notes = page.locator("#differences p.note").all_text_contents()
         assert "EMERGENT, CRITICAL, macro: cannot be significant with 4 scenarios." in notes
-        assert "EMERGENT, macro: too few scenarios: very wide." in notes
+        assert "EMERGENT, macro: fewer than 5 scenarios." in notes
         assert "travel: one scenario." in notes
         assert "travel: one scenario." in page.locator("#more p.note").all_text_contents()
