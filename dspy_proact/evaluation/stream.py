@@ -48,19 +48,21 @@ def decision_measures(acted: str) -> tuple[Measure, ...]:
     """Measures of decisions, the usually published ones first; `acted` titles the share of moments of acts.
 
     `false_alarm` is the share of acts that were wrong, as such benchmarks publish it: 1 - precision, and not the share
-    of silent moments at which the watcher acted.
+    of silent moments at which the watcher acted. What a rule fixes, such as that `never` is worth 0, has no interval.
     """
-    both = ("wanted", "acted")
+    both, fixed = ("wanted", "acted"), ("always", "never")
     return (
-        Measure(name="recall", title="recall", statistic="recall", parts=both),
+        Measure(name="recall", title="recall", statistic="recall", parts=both, rules=fixed),
         Measure(name="precision", title="precision", statistic="precision", parts=both),
-        Measure(name="accuracy", title="accuracy", parts=("right",)),
-        Measure(name="false_alarm", title="false alarm", parts=("false_alarm",), higher_is_better=False),
+        Measure(name="accuracy", title="accuracy", parts=("right",), least=0, most=1),
+        Measure(
+            name="false_alarm", title="false alarm", parts=("false_alarm",), least=0, most=1, higher_is_better=False
+        ),
         Measure(name="f1", title="F1", statistic="f1", parts=both),
-        Measure(name="acted", title=acted, parts=("acted",), higher_is_better=False),
+        Measure(name="acted", title=acted, parts=("acted",), least=0, most=1, rules=fixed, higher_is_better=False),
         Measure(name="balanced_accuracy", title="balanced accuracy", statistic="balanced_accuracy", parts=both),
         Measure(name="kappa", title="kappa", statistic="kappa", parts=both),
-        Measure(name="value", title="value at a cost", parts=("value",)),
+        Measure(name="value", title="value at a cost", parts=("value",), most=1, cost="cost", rules=("never",)),
     )
 
 

@@ -235,7 +235,9 @@ class Card(Frozen):
         cases = f"{target.count:,} {self.case}{'' if target.count == 1 else 's'}"
         kappa = target.unit == "kappa"
         size = f"{change.value:+z.2f} in kappa" if kappa and change.value is not None else f"{points(change)} points"
-        bounds = "" if change.low is None or change.high is None else f", 95 % {change.low:+z.2f} to {change.high:+z.2f}"
+        bounds = (
+            "" if change.low is None or change.high is None else f", 95 % {change.low:+z.2f} to {change.high:+z.2f}"
+        )
         gain = "" if change.value is None else f" ({size}{bounds if kappa else ''})"
         where = "" if kappa else f" in {self.aim}"
         if self.shown:

@@ -13,7 +13,10 @@ GLOSSARY = {
     "micro": "the mean over {cases}",
     "macro": "the mean of the {strata}",
     "interval": "95 %, cluster-robust over {groups}: CR2 with Bell-McCaffrey degrees of freedom, on the logit scale",
-    "measures": "95 % intervals of means are cluster-robust, the others jackknife over {groups}",
+    "measures": (
+        "95 % intervals of means, precision and recall are cluster-robust, the others jackknife over {groups} on the "
+        "logit scale"
+    ),
     "several verdicts": "the commonest grade counts, ties go to the lower; the score is their mean",
     "p": "of a permutation test that flips all {cases} of a {group} together",
     "Holm": "p adjusted over the {strata}",

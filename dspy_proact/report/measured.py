@@ -13,6 +13,7 @@ from dspy_proact.evaluation.registry import controls_of
 from dspy_proact.runs import Evidence, Manifest, Measure, Nouns, Outcome, Outcomes
 from dspy_proact.runs.manifest import in_nouns
 from dspy_proact.stats import Estimate, classification_difference, classification_estimate, cluster_mean, part_mean
+from dspy_proact.stats.jackknife import Jackknife, gain, ratio
 
 
 @dataclass(frozen=True)
@@ -77,11 +78,14 @@ Bounds = tuple[float, float]
 
 
 def bounds_of(measure: Measure, outcomes: Iterable[Outcome]) -> Bounds:
-    """Those that a measure declares; of one that declares none 0 and 1, if all of its values are in between."""
+    """Those that a measure declares; of one that declares none 0 and 1, if its values differ and are all in between.
+
+    What is always the same may be of any range: no bound is made up for it.
+    """
     if measure.least is not None or measure.most is not None:
         return -np.inf if measure.least is None else measure.least, np.inf if measure.most is None else measure.most
-    values = (value for values in values_of(measure, outcomes) for value in values)
-    return (0.0, 1.0) if all(0 <= value <= 1 for value in values) else (-np.inf, np.inf)
+    values = {value for values in values_of(measure, outcomes) for value in values}
+    return (0.0, 1.0) if len(values) > 1 and all(0 <= value <= 1 for value in values) else (-np.inf, np.inf)
 
 
 def measured(
@@ -90,9 +94,9 @@ def measured(
     """A measure of outcomes, each counted as a case.
 
     Silence is decided as follows. No outcome with all parts, a part that is to be 0 or 1 and is not, or one out of its
-    bounds: no value. Fewer outcomes with them than are scored: a warning with both numbers. Otherwise as the statistic
-    says. Outcomes without a verdict do not count. `strata` are weighted equally; where None, cases are. Only a mean can
-    be taken so.
+    bounds: no value. A constant: no bounds. Fewer outcomes with them than are scored: a warning with both numbers.
+    Otherwise as the statistic says. Outcomes without a verdict do not count. `strata` are weighted equally; where None,
+    cases are. Only a mean can be taken so.
     """
     if strata is not None and measure.statistic != "mean":
         return Estimate(None, reason="no mean")
@@ -102,6 +106,8 @@ def measured(
     estimate = _estimate(
         measure, [case.group for case, _ in measurable], [values for _, values in measurable], bounds, *by_stratum
     )
+    if measure.constant and estimate.value is not None:
+        return Estimate(estimate.value, reason="fixed by the rule")
     if not measurable or len(measurable) == len(scored):
         return estimate
     reason = "; ".join(filter(None, [estimate.reason, f"over {len(measurable)} of {len(scored)} scored"]))
@@ -114,7 +120,11 @@ def compared(
     bounds: Bounds,
     strata: Sequence[str] | None = None,
 ) -> Compared:
-    """A measure of two runs on the cases that have its parts in both, paired by case; `strata` as in `measured`.
+    """A measure of two runs on the same cases; `strata` as in `measured`.
+
+    A mean is over each run's cases that have its part, as in the report of the run: where these differ, as what is told
+    of the acts of two runs does, the difference leaves out a group at a time, else it is paired by case. Averaged over
+    strata, and of other statistics, it is of the cases that have the parts in both.
 
     `pairs` are the group of each case, and its outcomes in both.
     """
@@ -123,18 +133,28 @@ def compared(
     rows = [
         (group, ours[0].stratum, values_of(measure, ours), values_of(measure, theirs)) for group, ours, theirs in pairs
     ]
-    measurable = [row for row in rows if row[2] and row[3]]
-    groups, order = [row[0] for row in measurable], [row[1] for row in measurable]
-    a, b = [row[2] for row in measurable], [row[3] for row in measurable]
-    by_stratum = (order, strata) if strata else ()
-    first, second = (_estimate(measure, groups, side, bounds, *by_stratum) for side in (a, b))
+    both = [row for row in rows if row[2] and row[3]]
+    of = rows if measure.statistic == "mean" and strata is None else both
+    sides = [[(group, stratum, (a, b)[side]) for group, stratum, a, b in of if (a, b)[side]] for side in (0, 1)]
+
+    def alone(own: Sequence[tuple[str, str, Values]]) -> Estimate:
+        by_stratum = ([row[1] for row in own], strata) if strata else ()
+        return _estimate(measure, [row[0] for row in own], [row[2] for row in own], bounds, *by_stratum)
+
+    first, second = map(alone, sides)
     if missing := next((side for side in (first, second) if side.value is None), None):
         return Compared(first, second, missing)
-    if measure.statistic == "mean":
-        width = bounds[1] - bounds[0]
+    groups, a, b = [row[0] for row in both], [row[2] for row in both], [row[3] for row in both]
+    width = bounds[1] - bounds[0]
+    if measure.statistic != "mean":
+        difference = classification_difference(a, b, groups, measure.statistic)
+    elif len(sides[0]) == len(sides[1]) == len(both):
+        by_stratum = ([row[1] for row in both], strata) if strata else ()
         difference = part_mean(np.subtract(_means(b), _means(a)), groups, *by_stratum, bounds=(-width, width))
     else:
-        difference = classification_difference(a, b, groups, measure.statistic)
+        means = [[(fmean(one[0] for one in values), 1) if values else (0, 0) for values in row[2:]] for row in rows]
+        left_out = Jackknife.of(np.array(means, dtype=np.float64), [row[0] for row in rows], gain(ratio))
+        difference = left_out.estimate((-width, width))
     return Compared(first, second, difference)
 
 

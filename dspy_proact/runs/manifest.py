@@ -114,8 +114,20 @@ class Measure(Frozen):
     """The least that the part of a mean can be; None for no bound, and without either bound see `most`."""
     most: float | None = None
     """The greatest. Without either bound the part is a share where all of its values are in [0, 1]."""
+    cost: str | None = Field(default=None, exclude=True)
+    """Name of the setting that says what a wrong act costs, where the least is minus that."""
+    rules: tuple[str, ...] = Field(default=(), exclude=True)
+    """Values of the setting `baseline` under which it is the same whatever the cases are."""
+    constant: bool = False
+    """Whether the rule in place of the program makes it so: then it has no interval."""
     higher_is_better: bool = True
     """Which way a guard of a compile looks, and which change counts as a cost."""
+
+    def under(self, settings: Any) -> Self:
+        """As it is under the settings of a run."""
+        least = -getattr(settings, self.cost) if self.cost else self.least
+        constant = bool(self.rules) and settings.baseline in self.rules
+        return self.model_copy(update={"least": least, "constant": constant})
 
     @model_validator(mode="after")
     def _require_parts(self) -> Self:

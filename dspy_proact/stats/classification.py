@@ -68,11 +68,11 @@ def classification_estimate(cases: Cases, groups: Sequence[Hashable], statistic:
     if statistic in {"precision", "recall"}:
         yes = tables[:, :, 1] if statistic == "precision" else tables[:, 1]
         weights = yes.sum(axis=1)
-        counted = np.flatnonzero(weights)
-        if len(tables) == len(groups) and not len(counted):
+        counted = weights > 0
+        keys = [key for key, counts in zip(groups, counted, strict=True) if counts]
+        if not keys:
             return Estimate(None, reason=UNDEFINED[statistic])
-        hits, keys = yes[counted, 1] / weights[counted], [groups[index] for index in counted]
-        return cluster_mean(hits, keys, weights=weights[counted])
+        return cluster_mean(yes[counted, 1] / weights[counted], keys, weights=weights[counted])
     bounds = (-1.0 if statistic == "kappa" else 0.0, 1.0)
     of_tables = partial(classification, statistic=statistic)
     estimate = Jackknife.of(tables, groups, of_tables, undefined=UNDEFINED[statistic]).estimate(bounds, logit=True)

@@ -83,9 +83,7 @@ class Jackknife:
         widened = drawn.widened(spread)
         return cls(value, widened, ONE_RATER if widened is None else joined(few, drawn.warning))
 
-    def estimate(
-        self, bounds: tuple[float, float] = (-1, 1), upper: float = UPPER, *, logit: bool = False
-    ) -> Estimate:
+    def estimate(self, bounds: tuple[float, float] = (-1, 1), upper: float = UPPER, *, logit: bool = False) -> Estimate:
         """The statistic with its interval, value +- t SE, clipped to the least and the greatest that it can be.
 
         With `logit` it is t on the logit scale between these, where an interval near an end is as lopsided as it is.

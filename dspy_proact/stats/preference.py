@@ -24,9 +24,9 @@ _OTHER_MIND = 2
 def preferred_share(chosen: Sequence[bool], groups: Sequence[Hashable], raters: Sequence[Hashable]) -> Estimate:
     """Share of choices that fell on one of two things, in [0, 1], as `cluster_mean` of groups and of drawn raters.
 
-    Where all choices are equal, an item or a rater counts as one trial, whichever are fewer. With fewer than four raters
-    the interval speaks of these alone and says so. Ties are left out by whoever calls; `groups` has the item of each
-    choice, or what items share that are not independent.
+    Where all choices are equal, an item or a rater counts as one trial, whichever are fewer. With fewer than four
+    raters the interval speaks of these alone and says so. Ties are left out by whoever calls; `groups` has the item of
+    each choice, or what items share that are not independent.
     """
     values, rater = np.asarray(chosen, dtype=np.float64), numbered(raters)
     count, term = len(set(raters)), 0.0

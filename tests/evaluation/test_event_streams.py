@@ -6,8 +6,9 @@ import pytest
 
 from dspy_proact.evaluation.ruled import ByRule
 from dspy_proact.evaluation.stream import Decision, Rules, decision_measures
-from dspy_proact.report.measured import measured
+from dspy_proact.report.measured import bounds_of, measured
 from dspy_proact.runs import Outcome, VerdictRecord
+from dspy_proact.stats import Estimate, part_mean
 
 MEASURES = {measure.name: measure for measure in decision_measures("acted")}
 
@@ -97,3 +98,54 @@ def test_random_decides_by_key_and_seed_and_a_rule_is_known_by_its_settings():
     )
     assert Rules().rules_without_effect == dict.fromkeys(["nth", "rate", "seed"], "baseline=none")
     assert Rules(baseline="random").rules_without_effect == {"nth": "baseline=random"}
+
+
+class Priced(Rules):
+    cost: float = 1.0
+
+
+def estimates(decisions, **settings):
+    """As a report of a run with these settings has them."""
+    under = Priced(**settings)
+    outcomes = [outcome(number, decision.parts(under.cost)) for number, decision in enumerate(decisions)]
+    own = {name: measure.under(under) for name, measure in MEASURES.items()}
+    return {name: measured(measure, outcomes, bounds_of(measure, outcomes)) for name, measure in own.items()}
+
+
+def test_what_a_rule_fixes_has_no_interval():
+    always, never = (estimates(by_rule(baseline=rule), baseline=rule) for rule in ("always", "never"))
+    fixed = [
+        (always["recall"], 1),
+        (always["acted"], 1),
+        (never["recall"], 0),
+        (never["acted"], 0),
+        (never["value"], 0),
+    ]
+    for estimate, value in fixed:
+        assert estimate == Estimate(value, reason="fixed by the rule")
+    # What depends on when help was wanted is none of them.
+    assert None not in (always["precision"].low, always["value"].low, never["accuracy"].low)
+
+
+def test_silence_of_a_model_is_worth_0_without_a_bound_that_it_never_reached():
+    silent = estimates([Decision(acted=False, wanted=wanted) for wanted in WANTED])
+    assert silent["value"] == Estimate(0, reason="no variance between groups")
+    # That it acts never is found in five streams alone: at most 1 - .025^(1/5) of moments.
+    assert (silent["acted"].value, silent["acted"].high) == (0, pytest.approx(1 - 0.025 ** (1 / 5)))
+
+
+@pytest.mark.parametrize("cost", [0.5, 3.0])
+def test_the_value_has_an_interval_within_minus_its_cost_and_1(cost):
+    """Right in three streams, wrong in one and silent in one: though no value may lie below 0, the bound does."""
+    right = estimates([Decision(True, True)] * 3 + [Decision(True, False), Decision(False, True)], cost=cost)["value"]
+    assert right.low == max(-cost, part_mean([1, 1, 1, -cost, 0], range(5)).low)
+    assert (right.high, right.low < 0) == (1, True)
+
+
+def test_precision_and_one_minus_false_alarm_are_one_number_with_one_interval():
+    judged = [Decision(number % 3 > 0, number % 4 > 0) for number in range(100)]
+    result = estimates(judged)
+    precision, false = result["precision"], result["false_alarm"]
+    mirrored = (1 - false.value, 1 - false.high, 1 - false.low)
+    assert (precision.value, precision.low, precision.high) == pytest.approx(mirrored)
+    assert precision.low is not None

@@ -29,7 +29,7 @@ from dspy_proact.report import (
 )
 from dspy_proact.report.numbers import document
 from dspy_proact.runs import CONTROL, Case, Manifest, Measure, Nouns, StageEvent, VerdictRecord
-from dspy_proact.stats import cluster_mean, part_mean
+from dspy_proact.stats import Estimate, cluster_mean, part_mean
 
 LENGTH = Measure(name="length", title="words a guess", parts=("words",))
 HINTS = Measure(name="hints", title="share of hints used", parts=("hints",))
@@ -130,6 +130,13 @@ def test_a_part_with_declared_bounds_has_an_interval_within_them_whatever_its_va
     assert result.value == (cluster_mean(counts, range(6)).value if within else None)
 
 
+@pytest.mark.parametrize("constant", [0.0, 0.5, 1.0])
+def test_what_never_differs_has_no_interval_where_no_bounds_are_declared(tmp_path: Path, constant: float):
+    """It may be a share, or a count that happened to be small: bounds taken from the data would be made up."""
+    summary = run_of(tmp_path, [(one, {"hints": constant}) for one in riddles(*["RHYME"] * 6)], HINTS)
+    assert summary.measured(summary.outcomes)["hints"] == Estimate(constant, reason="no variance between caves")
+
+
 def test_where_the_mean_of_strata_is_published_measures_are_compared_by_it_too(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(Summary, "leading_mean", "macro")
     kinds = riddles(*["RHYME"] * 4, *["NUMBER"] * 2)
@@ -214,6 +221,35 @@ def test_a_measure_is_compared_by_case(tmp_path: Path):
     print_comparison(comparison, Console(file=file, width=120), explain=True)
     assert "a: traveller, graded by the benchmark itself" in file.getvalue()
     assert "flips all riddles of a cave together" in " ".join(file.getvalue().split())
+
+
+def test_a_part_that_is_told_of_acts_is_compared_over_the_acts_of_each_run(tmp_path: Path):
+    """As each run's report has it: of cases in both a would be wrong never, for it was wrong where b was silent.
+
+    Wrong of a: 1, 0, 0, 0 at the first four; of b: 0, 0, 1 at the second, third and fifth: 1/4 and 1/3. Without each of
+    the six riddles b - a is 1/3 - 0, 1/2 - 1/3, 1/2 - 1/3, 1/3 - 1/3, 0 - 1/4, 1/3 - 1/4.
+    """
+    false = Measure(name="wrong", title="wrong", parts=("wrong",), least=0, most=1, higher_is_better=False)
+    cases = riddles(*["RHYME"] * 6)
+    sides = [{0: 1, 1: 0, 2: 0, 3: 0}, {1: 0, 2: 0, 4: 1}]
+    runs = [
+        run_of(
+            tmp_path / str(index),
+            [(case, {"wrong": own[n]} if n in own else {}) for n, case in enumerate(cases)],
+            false,
+        )
+        for index, own in enumerate(sides)
+    ]
+    result = comparison_document(compare(*runs))["overall"]["measures"]["wrong"]
+    for side, run in zip("ab", runs, strict=True):
+        alone = summary_document(run)["overall"]["measures"]["wrong"]
+        assert [result[side][end] for end in ("value", "low", "high")] == [
+            alone[end] for end in ("value", "low", "high")
+        ]
+    left = [1 / 3, 1 / 2 - 1 / 3, 1 / 2 - 1 / 3, 0, -1 / 4, 1 / 3 - 1 / 4]
+    error = (5 / 6 * sum((one - 1 / 12) ** 2 for one in left)) ** 0.5
+    assert result["difference"]["value"] == pytest.approx(1 / 12)
+    assert result["difference"]["low"] == pytest.approx(1 / 12 - 2.570582 * error, abs=1e-6)
 
 
 def test_where_one_side_has_no_value_the_difference_says_why(tmp_path: Path):

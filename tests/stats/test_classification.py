@@ -87,7 +87,7 @@ def test_kappa_has_the_interval_of_fishers_z():
 def test_precision_and_recall_are_means_of_what_was_predicted_and_of_what_is_true(statistic, case):
     """So the share of wrong ones, and what else is the same number, has the same interval."""
     cases, groups = singles(YES, YES, case, YES, case, YES, YES, NO, NO), "AABBCDEFA"
-    of = [true == said for ((true, said),) in cases if (true, said) != NO]
+    of = [true == predicted for ((true, predicted),) in cases if (true, predicted) != NO]
     expected = cluster_mean(of, "AABBCDE")
     assert classification_estimate(cases, groups, statistic) == expected
     wrong = cluster_mean([1 - right for right in of], "AABBCDE")

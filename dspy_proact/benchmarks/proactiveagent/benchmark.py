@@ -79,7 +79,7 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
     nouns = Nouns(case="turn", stratum="kind", group="trace", row="trace")
     measures = (
         *_PUBLISHED[:5],
-        Measure(name="accept_rate", title="accept rate", parts=("accept_rate",)),
+        Measure(name="accept_rate", title="accept rate", parts=("accept_rate",), least=0, most=1),
         *_PUBLISHED[5:],
     )
     answer_type = Assistance

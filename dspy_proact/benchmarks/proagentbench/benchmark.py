@@ -65,10 +65,10 @@ class ProAgentBench(RuledBenchmark[Assistance, MomentGrade]):
     nouns = Nouns(case="moment", stratum="part", group="person", groups="people", row="event")
     measures = (
         *decision_measures("moments with help"),
-        Measure(name="wanted", title="moments that wanted help", parts=("wanted",)),
-        Measure(name="intention", title="intention", parts=("intention",)),
-        Measure(name="similarity", title="similarity", parts=("similarity",)),
-        Measure(name="lexical_similarity", title="lexical similarity", parts=("lexical_similarity",)),
+        Measure(name="wanted", title="moments that wanted help", parts=("wanted",), least=0, most=1),
+        Measure(name="intention", title="intention", parts=("intention",), least=0, most=1),
+        Measure(name="similarity", title="similarity", parts=("similarity",), least=-1, most=1),
+        Measure(name="lexical_similarity", title="lexical similarity", parts=("lexical_similarity",), least=0, most=1),
     )
     answer_type = Assistance
     view = MomentView
