@@ -78,16 +78,18 @@ def shares(cell: Cell, difference: float, tests: int = 1) -> list[float]:
         paired = stats.paired_difference(pair.a, pair.b, pair.groups, tests=tests)
         marked = paired.difference.reason is not None
         sound, seen = covers(paired.difference, pair.difference) or marked, (paired.detectable, paired.detectable_half)
-        results.append([(paired.p or 1) <= 0.05 / tests, sound, marked, *(item or 0.0 for item in seen)])
-    return np.mean(results, axis=0).tolist()
+        results.append([(paired.p or 1) <= 0.05 / tests, sound, marked, *seen])
+    # What is detected is told of few data sets or none with few degrees of freedom and near an end.
+    return np.ma.masked_invalid(np.array(results, dtype=float)).mean(axis=0).filled(0.0).tolist()
 
 
 def pair_row(cell: Cell) -> str:
     (alarms, alike, marked, often, _), (*_, holm, half) = shares(cell, 0), shares(cell, 0, 3)
     power, differing, also_marked, *_ = shares(cell, often or 0.2)
     bands = (SOUND if item else COVERAGE for item in (marked, also_marked))
-    judged = map(cell.judged, (alarms, alike, differing, power), (ALARMS, *bands, POWER))
-    after = [cell.judged(shares(cell, item or 0.2, 3)[0], band) for item, band in ((holm, POWER), (half, HALF))]
+    judged = map(cell.judged, (alarms, alike, differing, power), (ALARMS, *bands, POWER if often else {}))
+    judging = ((holm, POWER), (half, HALF))
+    after = [cell.judged(shares(cell, item or 0.2, 3)[0], band if item else {}) for item, band in judging]
     return " | ".join([*judged, *after, *(f"{100 * item:.1f}" if item else "-" for item in (often, holm, half))])
 
 

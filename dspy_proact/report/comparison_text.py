@@ -13,7 +13,8 @@ from dspy_proact.report.headline import comparison_headline
 from dspy_proact.report.measured import SMALL
 from dspy_proact.report.numbers import counted, document, fields_of, points_of, probability, seen_from, share
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
-from dspy_proact.stats import ENOUGH_TO_TELL, Paired
+from dspy_proact.stats import Paired
+from dspy_proact.stats.paired import ENOUGH_TO_TELL, FROM_AN_END
 
 if TYPE_CHECKING:
     from dspy_proact.report.comparison import CasePair, Comparison, Difference, Differences
@@ -235,4 +236,6 @@ def _rests_on(comparison: "Comparison") -> Iterator[str]:
     yield from (explained(nouns, term) for term in ("interval", "p", "micro", "macro", "only a, only b"))
     leading = comparison.a.leading_mean
     yield f"{leading}, the mean that ranks, is one test; the other mean is one only if it was chosen in advance."
-    yield f"Power is that of a test at 5 %; with fewer than {ENOUGH_TO_TELL} {nouns.groups} it is not estimated."
+    few = f"fewer than {ENOUGH_TO_TELL} degrees of freedom, as with few or very unequal {nouns.groups}"
+    yield f"Power is that of a test at 5 %; it is not estimated with {few}."
+    yield f"Nor is it from a mean of both scores below {share(FROM_AN_END, 0)} or above {share(1 - FROM_AN_END, 0)}."

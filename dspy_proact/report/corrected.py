@@ -17,12 +17,31 @@ from dspy_proact.plain_text import printable
 from dspy_proact.report.comparison import Comparison
 from dspy_proact.report.glossary import explained
 from dspy_proact.report.measured import in_nouns
-from dspy_proact.report.numbers import bounds, counted, document, fields_of, percent, points_of, share, signed
+from dspy_proact.report.numbers import (
+    bounds,
+    counted,
+    document,
+    fields_of,
+    interval,
+    marked,
+    percent,
+    points_of,
+    share,
+    signed,
+)
 from dspy_proact.report.ratings import drawn_keys, grades_mark, ratable
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import front_html, reason_lines, show, table
 from dspy_proact.runs import Nouns, Outcome
-from dspy_proact.stats import CorrectedMean, Estimate, RatedCases, corrected_difference, corrected_mean
+from dspy_proact.stats import (
+    CorrectedMean,
+    Estimate,
+    Headline,
+    RatedCases,
+    Side,
+    corrected_difference,
+    corrected_mean,
+)
 from dspy_proact.stats.paired import excludes_zero
 
 GAPS = 0.05
@@ -265,47 +284,53 @@ def rated_cases(outcomes: Iterable[Outcome], ratings: PeoplesRatings) -> RatedCa
     )
 
 
-def corrected_headline(corrected: Corrected) -> str:
-    """The corrected score of all strata beside the judge's own, or why there is none."""
+def corrected_headline(corrected: Corrected) -> Headline:
+    """The corrected score of all strata, or why there is none; below it the judge's own, and what it is made from."""
     nouns, overall = corrected.summary.nouns, corrected.rows[OVERALL]
     people = "this rater" if overall.raters == 1 else corrected.ratings.people
     cases = counted(overall.scored, nouns.case, nouns.cases)
     score = overall.corrected
     if score.value is None:
         whom = "people" if corrected.ratings.people == "people" else "raters like these"
-        return f"The mean score that {whom} would give to {cases} cannot be estimated: {score.reason}."
-    return (
-        f"{people.capitalize()} would give {cases} a mean score of {share(score.value)} % ({bounds(score)}), where the "
-        f"judge gives {share(overall.judge.value)} % ({bounds(overall.judge)}): estimated from "
-        f"{counted(overall.ratings, 'rating')} of {counted(overall.rated, nouns.case, nouns.cases)} by "
-        f"{counted(overall.raters, 'rater')}."
+        return Headline(f"The mean score that {whom} would give to {cases} cannot be estimated: {score.reason}.")
+    rated = f"{counted(overall.ratings, 'rating')} of {counted(overall.rated, nouns.case, nouns.cases)}"
+    return Headline(
+        f"{people.capitalize()} would give {cases} a mean score of {share(score.value)} % ({interval(score)}).",
+        number=score,
+        test="95 % interval",
+        count=overall.scored,
+        caveats=(
+            *marked(score),
+            f"The judge gives {share(overall.judge.value)} % ({bounds(overall.judge)}).",
+            f"Estimated from {rated} by {counted(overall.raters, 'rater')}.",
+        ),
     )
 
 
-def difference_headline(compared: CorrectedComparison) -> str:
+def difference_headline(compared: CorrectedComparison) -> Headline:
     """How much higher people would score b than a, or why that cannot be estimated."""
     overall, nouns = compared.rows[OVERALL], compared.comparison.a.nouns
     alone, estimate = min(overall.a.raters, overall.b.raters) == 1, overall.difference
     people = "these raters" if alone else compared.ratings[0].people
     if estimate.value is None:
-        return f"How much higher {people} would score b than a cannot be estimated: {estimate.reason}."
+        return Headline(f"How much higher {people} would score b than a cannot be estimated: {estimate.reason}.")
     pairs = counted(overall.pairs, nouns.case, nouns.cases)
-    points = f"{signed(estimate.value)} points, {bounds(estimate, signed)}"
-    if not excludes_zero(estimate):
-        why = "has no bounds" if estimate.low is None else "contains 0"
-        return (
-            f"Whether {people} would score b higher or lower than a is open: the interval of the "
-            f"difference over {pairs} {why} (b - a {points})."
-        )
-    way = "higher" if estimate.value > 0 else "lower"
-    return f"{people.capitalize()} would score b {way} than a over {pairs} ({points})."
+    points = f"over {pairs} ({signed(estimate.value)} points, {interval(estimate, signed)})"
+    side: Side | None = None
+    text = f"Whether {people} would score b higher or lower than a is open {points}."
+    if excludes_zero(estimate):
+        side = "higher" if estimate.value > 0 else "lower"
+        text = f"{people.capitalize()} would score b {side} than a {points}."
+    return Headline(text, side, estimate, "95 % interval", count=overall.pairs, caveats=marked(estimate))
 
 
 def corrected_document(corrected: Corrected) -> dict[str, Any]:
     """What `report --ratings --json` has under `corrected`."""
     nouns = corrected.summary.nouns
+    first = corrected_headline(corrected)
     return {
-        "headline": corrected_headline(corrected),
+        "headline": first.text,
+        "claim": first.claim,
         "ratings": fields_of(corrected.ratings, "name", "notes"),
         **_by_row({name: _row(row, nouns) for name, row in corrected.rows.items()}, nouns),
     }
@@ -318,7 +343,9 @@ def corrected_comparison_document(compared: CorrectedComparison) -> dict[str, An
         name: document(row) | {"a": _row(row.a, nouns), "b": _row(row.b, nouns)} for name, row in compared.rows.items()
     }
     a, b = (fields_of(ratings, "name", "notes") for ratings in compared.ratings)
-    return {"headline": difference_headline(compared), "ratings": {"a": a, "b": b}, **_by_row(rows, nouns)}
+    first = difference_headline(compared)
+    head = {"headline": first.text, "claim": first.claim, "ratings": {"a": a, "b": b}}
+    return head | _by_row(rows, nouns)
 
 
 def _by_row(rows: Mapping[str, dict[str, Any]], nouns: Nouns) -> dict[str, Any]:
@@ -338,7 +365,7 @@ def print_corrected(corrected: Corrected, console: Console, explain: bool = Fals
         [name, _rated(row), str(row.raters), percent(row.judge), share(row.mean_of_the_rated), percent(row.corrected)]
         for name, row in corrected.rows.items()
     )
-    show(console, "", corrected_headline(corrected), table(headings, rows))
+    show(console, "", *corrected_headline(corrected).lines, table(headings, rows))
     show(console, *_reasons({name: row.corrected.reason for name, row in corrected.rows.items()}))
     scores = "judge, corrected: weighted scores of all that is scored, % with 95 % intervals."
     legend = f"{scores} {explained(nouns, 'mean of the rated')}"
@@ -359,7 +386,7 @@ def print_corrected_comparison(compared: CorrectedComparison, console: Console, 
         for sides in [(row.a, row.b)]
     )
     headings = (nouns.stratum, "rated a", "rated b", "a", "b", "b - a")
-    show(console, "", difference_headline(compared), table(headings, rows))
+    show(console, "", *difference_headline(compared).lines, table(headings, rows))
     show(console, *_reasons({name: row.difference.reason for name, row in compared.rows.items()}))
     show(console, "a, b: corrected scores, %; b - a: points. 95 % intervals, not adjusted for multiple comparisons.")
     for side, ratings in zip("ab", compared.ratings, strict=True):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from dspy_proact.evaluation.measured_run import BY_ITSELF
 from dspy_proact.report.caveats import caveats
 from dspy_proact.report.measured import in_nouns
-from dspy_proact.report.numbers import bounds, counted, interval, listed, plain, seen_from, share, signed
+from dspy_proact.report.numbers import bounds, counted, interval, listed, marked, plain, seen_from, share, signed
 from dspy_proact.stand_in import demonstration
 from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, SHARE_ITEMS, Estimate, Headline
 from dspy_proact.stats.paired import LEVEL, excludes_zero
@@ -47,7 +47,7 @@ def headline(summary: "Summary") -> Headline:
     learned_on = (summary.manifest and summary.manifest.learned_on) or 0
     reserved = (
         (learned_on, f"Compiled on {learned_on:,} of these {rows}: {_NO_TEST}."),
-        (score.low is not None and score.reason, f"The interval: {score.reason}."),
+        *((True, line) for line in marked(score)),
         (states, f"Not in the score: {listed(states)}."),
         *((True, f"Lowest in {name}: {share(low.value)} of 100 ({bounds(low)}).") for name, low in _lowest(summary)),
     )
@@ -236,8 +236,7 @@ def _reserved(comparison: "Comparison", first: str, second: str) -> Iterator[str
     nouns, lenient = comparison.a.nouns, comparison.lenient
     overall = lenient.overall.weighted
     yield from _judging(comparison)
-    if overall.difference.low is not None and overall.difference.reason:
-        yield f"The interval: {overall.difference.reason}."
+    yield from marked(overall.difference)
     if len(lenient.rows) > 1 and any(pair.score[0] != pair.score[1] for pair in comparison.tried):
         yield f"By {nouns.stratum}, adjusted (Holm): {_by_stratum(comparison, second)}."
     missing = [f"{n:,} unscored by {name}" for name, n in zip((first, second), comparison.unscored, strict=True) if n]

@@ -50,6 +50,11 @@ def interval(estimate: Estimate, shown: Callable[[float], str] = share) -> str:
     return bounds(replace(estimate, reason=None) if estimate.low is not None else estimate, shown)
 
 
+def marked(estimate: Estimate) -> tuple[str, ...]:
+    """What is wrong with an interval, as a caveat of the headline that prints it; nothing where there is none."""
+    return (f"The interval: {estimate.reason}.",) if estimate.low is not None and estimate.reason else ()
+
+
 def probability(p: float | None) -> str:
     """A p-value."""
     return "-" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")

@@ -26,7 +26,6 @@ from dspy_proact.stats.improvement import (
     value_change,
 )
 from dspy_proact.stats.paired import (
-    ENOUGH_TO_TELL,
     Discordant,
     Paired,
     claimed_side,

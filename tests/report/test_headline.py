@@ -171,18 +171,17 @@ def test_too_few_scenarios_are_said_to_show_nothing(compared):
 
 
 def test_power_is_of_the_one_test_from_its_base_and_a_range_over_phases(compared):
-    """Of 12 scenarios 6, 5 and 6 pass in a, 4, 3 and 1 in b; what one row detects is by hand in test_paired.py."""
-    a = ["PASS" if number % 2 else "FAIL" for number in range(36)]
-    b = [a[number] if number in {1, 5, 9, 14, 20, 26} else "FAIL" for number in range(36)]
-    for gain in (0, 12, 13):
-        b[gain] = "PASS"
-    comparison = compared(a, b, scenarios=12)
+    """Of 16 scenarios 8 pass in each phase of a, in b 9, 9 and 7; one row is by hand in tests/stats/test_paired.py."""
+    a = ["PASS" if number % 2 else "FAIL" for number in range(48)]
+    rising, falling = {0, 16, 18, 32, 34}, {17, 33, 35, 37}
+    b = ["PASS" if number in rising else "FAIL" if number in falling else grade for number, grade in enumerate(a)]
+    comparison = compared(a, b, scenarios=16)
     document = comparison_document(comparison)
     points = [row["weighted"]["detectable_points"] for row in document["phases"].values()]
     overall = document["overall"]["micro"]["weighted"]["detectable_points"]
     assert below(comparison, "80 %") == [
-        f"80 % power to detect a rise of {overall} points from 33.3 overall and {min(points)} to {max(points)} points "
-        "from 25.0 to 41.7 in one phase, after Holm."
+        f"80 % power to detect a fall of {overall} points from 51.0 overall and {min(points)} to {max(points)} points "
+        "from 46.9 to 53.1 in one phase, after Holm."
     ]
 
 

@@ -57,34 +57,50 @@ def test_macro_by_hand():
     assert numbers(paired)[:3] == pytest.approx([5 / 12, 5 / 12 - 6.188116 * 0.182647, 1], abs=1e-4)
 
 
-@pytest.mark.parametrize(("tests", "t"), [(1, 2.200985), (3, 2.820034)], ids=["alone", "after Holm over three"])
+@pytest.mark.parametrize(("tests", "t"), [(1, 2.131450), (3, 2.693739)], ids=["alone", "after Holm over three"])
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_what_is_detected_with_80_and_with_50_percent_power_by_hand(tests: int, t: float, mirrored: bool):
-    # D = 1 and eleven 0: d = 1/12, r = 11/12 and -1/12, w = 1/12, so SE^2 = (121 + 11) / 144 * 12/11 / 144 = 1/144.
-    # Means 0 and 1/12: base 1/24; m (1 - m) of both adds up to 11/144, so the scatter is 1/11. df = 11: t at
-    # 1 - .05 / (2 tests) is given, t at .84 is 1.041486, at .50 it is 0.
-    a, b = [0] * 12, [1, *[0] * 11]
+    # D = 1 and fifteen 0: d = 1/16, r = 15/16 and -1/16, w = 1/16, so SE^2 = (225 + 15) / 256 * 16/15 / 256 = 1/256.
+    # Means 4/16 and 5/16: base 9/32; m (1 - m) of both adds up to 103/256, so the scatter is 1/103. df = 15: t at
+    # 1 - .05 / (2 tests) is given, t at .84 is 1.028533, at .50 it is 0.
+    a, b = [*[0] * 12, *[1] * 4], [1, *[0] * 11, *[1] * 4]
     if mirrored:
-        a, b = [1] * 12, [0, *[1] * 11]
-    paired = paired_difference(a, b, range(12), tests=tests)
-    assert paired.base == pytest.approx(23 / 24 if mirrored else 1 / 24)
-    for errors, result in ((t + 1.041486, paired.detectable), (t, paired.detectable_half)):
+        a, b = ([1 - score for score in scores] for scores in (a, b))
+    paired = paired_difference(a, b, range(16), tests=tests)
+    assert paired.base == pytest.approx(23 / 32 if mirrored else 9 / 32)
+    for errors, result in ((t + 1.028533, paired.detectable), (t, paired.detectable_half)):
         assert result is not None
-        raised = 1 / 24 + result
-        assert result**2 == pytest.approx(errors**2 / 11 * (23 / 576 + raised * (1 - raised)), abs=1e-6)
+        raised = 9 / 32 + result
+        assert result**2 == pytest.approx(errors**2 / 103 * (207 / 1024 + raised * (1 - raised)), abs=1e-6)
 
 
 def test_what_would_leave_the_scale_is_not_told():
-    # Two of twelve rise and two fall: base 1/6, SE^2 = 4 / (11 * 12): scatter (1/33) / (5/18) = .109; nothing of the
-    # scale lies so many standard errors away from 1/6 where p is adjusted over a thousand million tests.
-    rows = [1, 1, *[0] * 10], [0, 0, 1, 1, *[0] * 8]
-    assert paired_difference(*rows, range(12)).detectable is not None
-    assert paired_difference(*rows, range(12), tests=10**9).detectable is None
+    # Two of sixteen rise and two fall: base 1/8; nothing of the scale lies so many standard errors away from it where p
+    # is adjusted over a thousand million tests.
+    rows = [1, 1, *[0] * 14], [0, 0, 1, 1, *[0] * 12]
+    assert paired_difference(*rows, range(16)).detectable is not None
+    assert paired_difference(*rows, range(16), tests=10**9).detectable is None
 
 
-def test_with_fewer_than_twelve_groups_it_is_not_told_what_would_be_seen():
-    paired = singles([1, *[0] * 10])
-    assert (paired.detectable, paired.detectable_half) == (None, None)
+def rises(size: int, rising: int, largest: int = 1) -> Paired:
+    """So many of the scenarios rise from 0 to 1; the first scenario is so large, and the others have a case each."""
+    groups = [*[0] * (largest - 1), *range(size)]
+    return paired_difference([0.0] * len(groups), [float(group < rising) for group in groups], groups)
+
+
+@pytest.mark.parametrize(
+    ("of", "is_known"),
+    [
+        ((15, 5), False),  # df is 14
+        ((16, 5), True),  # df is 15
+        ((40, 9, 60), False),  # one scenario has 60 of 99 cases: df is 2
+        ((40, 7), False),  # the base, half of 7/40, is .0875
+        ((40, 8), True),  # .1
+    ],
+)
+def test_what_would_be_seen_is_not_told_of_few_degrees_of_freedom_or_near_an_end(of: tuple[int, ...], is_known: bool):
+    paired = rises(*of)
+    assert ((paired.detectable is not None), (paired.detectable_half is not None)) == (is_known, is_known)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +141,7 @@ def test_random_flips_agree_with_all_of_them():
 @pytest.mark.parametrize(
     ("difference", "points"), [(0.094, 9), (0.095, 10), (0.1049, 10), (0.0049, 1), (0.0001, 1), (1.3, 130)]
 )
-def test_a_detectable_difference_is_told_in_whole_points(difference: float, points: int):
+def test_a_detectable_difference_is_known_in_whole_points(difference: float, points: int):
     assert rounded_points(difference) == points
 
 

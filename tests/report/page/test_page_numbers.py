@@ -63,7 +63,7 @@ def test_every_number_and_every_bar_is_that_of_the_json(browser, one, two, docum
     of_a_run = [f"phases/{phase}/{name}" for phase in PHASES for name in ("total", "pass", "weighted/low")]
     of_a_run += ["controls/unwanted_offers/value", "usage/judge/prompt_tokens", "evidence/verified"]
     assert numbers >= {f"/runs/{run}/{name}" for run in (0, 1) for name in of_a_run}
-    tested = ("weighted/value", "weighted/p", "p_holm/weighted", "weighted/detectable_points")
+    tested = ("weighted/value", "weighted/p", "p_holm/weighted")
     assert numbers >= {f"/comparisons/0/phases/RECOVERY/{name}" for name in tested}
 
     assert len(bars) == 8  # three phases and micro, of two runs
