@@ -5,7 +5,9 @@
 Means: how often the interval holds the true mean, how often it is marked as unreliable, and how often it does either.
 Pairs: how often runs alike give a false alarm (p at most 0.05); how often a run that rises above the other, whose mean
 is the base, is shown to: by what runs alike say is detected with 80 % power, after Holm over three tests, and with
-50 % (by 0.2 where that is not told). Each cell has its own seed. Exits 1 when one is out.
+50 % (by 0.2 where that is not told). Promises: three phases of a base, in equal scenarios or with 60 of 73 triggers in
+one of them: how often a difference with 80 % power is printed, of the overall score and as a range over the phases, and
+how often a new pair with the printed difference shows it. Each cell has its own seed. Exits 1 when one is out.
 """
 
 import argparse
@@ -16,9 +18,10 @@ from itertools import product
 
 import numpy as np
 from support.bands import Band, Banded
-from support.scores import Effects, Thresholds, simulate_pair, simulate_run, simulate_skewed
+from support.scores import Effects, SimulatedPair, Thresholds, simulate_pair, simulate_run, simulate_skewed
 
 from dspy_proact import stats
+from dspy_proact.report.numbers import seen_from
 
 LIKENESS = {"little": Effects(group=0.05, subgroup=0.05), "much": Effects(group=0.20, subgroup=0.10)}
 # Bands by the number of scenarios; with 8 the methods may err on the side of silence, and power is not judged.
@@ -31,8 +34,11 @@ PAIRS = (
     "scenarios | base | run effect | alarms | at 0 or marked | apart or marked | power | Holm | half | "
     "80 %, points | Holm | half"
 )
+PROMISES = "layout | base | overall printed | then shown | range printed | shown at its low end | middle | high end"
+LAYOUTS = {"25 equal": [8] * 25, "25 unequal": 25, "one of 60": [60, *[1] * 13]}
 FULL = ((0.02, 0.05, 0.27, 0.5, 0.95), (*LIKENESS, SKEWED)), ((0.02, 0.05, 0.1, 0.28, 0.5), (0.0, 0.05, 0.15))
 QUICK = ((0.27,), ("much",)), ((0.5,), (0.05,))
+BASES = (0.05, 0.2, 0.5, 0.79)
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,63 @@ def pair_row(cell: Cell) -> str:
     return " | ".join([*judged, *after, *(f"{100 * item:.1f}" if item else "-" for item in (often, holm, half))])
 
 
+@dataclass(frozen=True)
+class Promise:
+    """A layout of scenarios and a base, of which three phases have each their own triggers in the same scenarios."""
+
+    layout: str
+    base: float
+    data_sets: int
+    slack: float
+    seed: tuple[int, int]
+
+    def phases(self, rng: np.random.Generator, difference: float) -> list[SimulatedPair]:
+        cuts, groups = Thresholds.of_mean(self.base), LAYOUTS[self.layout]
+        if isinstance(groups, int):  # the same sizes in every phase
+            groups = np.bincount(simulate_run(rng, groups, cuts, Effects()).groups).tolist()
+        return [simulate_pair(rng, groups, cuts, Effects(run=0.05), difference) for _ in range(3)]
+
+    def shown(self, rng: np.random.Generator, points: float | None, *, overall: bool) -> bool | None:
+        """Whether a new pair that differs by so much shows it; None where nothing was printed."""
+        if points is None:
+            return None
+        difference = min(points / 100, 0.99 - self.base)
+        phases = self.phases(rng, difference if self.base <= 0.5 else -min(points / 100, self.base - 0.01))
+        result = joint(phases) if overall else stats.paired_difference(phases[0].a, phases[0].b, phases[0].groups)
+        return (result.p or 1) <= 0.05 / (1 if overall else 3)
+
+    def judged(self, results: list[bool | None], band: Band) -> str:
+        """A share of what was printed; where that is seldom it is judged no more than said."""
+        known = [result for result in results if result is not None]
+        if len(known) < self.data_sets / 10:
+            return "-"
+        return band.wider(self.slack).text(float(np.mean(known)), len(known))
+
+
+def joint(phases: list[SimulatedPair]) -> stats.Paired:
+    a, b = (np.concatenate([getattr(phase, side) for phase in phases]) for side in ("a", "b"))
+    return stats.paired_difference(a, b, [group for phase in phases for group in phase.groups])
+
+
+def promise_row(cell: Promise) -> str:
+    rng, results = np.random.default_rng(cell.seed), []
+    for _ in range(cell.data_sets):
+        phases = cell.phases(rng, 0)
+        overall = seen_from(joint(phases))
+        rows = [stats.paired_difference(phase.a, phase.b, phase.groups, tests=3) for phase in phases]
+        known = [seen[0] for row in rows if (seen := seen_from(row))]
+        low, high = (min(known), max(known)) if len(known) > 1 else (None, None)
+        middle = (low + high) / 2 if low and high else None
+        of_range = [cell.shown(rng, points, overall=False) for points in (low, middle, high)]
+        results.append([cell.shown(rng, overall and overall[0], overall=True), *of_range])
+    at_overall, at_low, at_middle, at_high = map(list, zip(*results, strict=True))
+    printed = (f"{100 * np.mean([result is not None for result in of]):.0f}" for of in (at_overall, at_middle))
+    power, low_end, high_end = POWER[25], Band(0.0, POWER[25].high), Band(POWER[25].low, 1.0)
+    judged = zip((at_low, at_middle, at_high), (low_end, power, high_end), strict=True)
+    shares = [cell.judged(of, band) for of, band in judged]
+    return " | ".join([next(printed), cell.judged(at_overall, power), next(printed), *shares])
+
+
 def table(row, cells: list[Cell]) -> list[str]:
     with multiprocessing.Pool() as pool:
         rows = zip(cells, pool.map(row, cells, chunksize=1), strict=True)
@@ -109,6 +172,11 @@ def main() -> None:
     means, pairs = ([*product((25, 8), *axes)] for axes in (QUICK if options.quick else FULL))
     cells = [Cell(*setting, count, slack, (options.seed, index)) for index, setting in enumerate(means + pairs)]
     tables = {MEANS: table(mean_row, cells[: len(means)]), PAIRS: table(pair_row, cells[len(means) :])}
+    settings = [("25 equal", 0.5)] if options.quick else [*product(LAYOUTS, BASES)]
+    promises = [Promise(*own, count, slack, (options.seed, 1000 + index)) for index, own in enumerate(settings)]
+    with multiprocessing.Pool() as pool:
+        rows = zip(promises, pool.map(promise_row, promises, chunksize=1), strict=True)
+    tables[PROMISES] = [f"{cell.layout} | {cell.base} | {result}" for cell, result in rows]
     print(result := Banded(f"{count:,} data sets a cell, seed {options.seed}, in %", tables))
     sys.exit(int(result.out > 0))
 

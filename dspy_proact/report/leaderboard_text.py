@@ -33,7 +33,8 @@ def leaderboard_headline(board: Leaderboard) -> Headline:
     else:
         text, entry = _first(board), board.ranked[0]
     score = entry and entry.scores[board.ranking]
-    pairs, alone = len(board.ranked) * (len(board.ranked) - 1) // 2, entry and entry.rank_range == (1, 1)
+    pairs = len(board.ranked) * (len(board.ranked) - 1) // 2
+    alone = entry and entry.rank_range == (1, 1) and pairs
     marks = [f"[{number}]" for number, run in enumerate(board.runs, start=1) if run.rank is None]
     reserved = (
         (score and score.low is not None and score.reason, f"The interval: {score and score.reason}."),
@@ -43,7 +44,7 @@ def leaderboard_headline(board: Leaderboard) -> Headline:
         f"{text}.",
         side="higher" if alone else None,
         number=score,
-        test=f"z tests of {pairs} pairs, Holm, design effect {board.design_effect:.3g}" if board.with_ranges else None,
+        test=f"tests of {pairs} pairs, Holm, design effect {board.design_effect:.3g}" if board.with_ranges else None,
         count=entry.tried.total if entry and entry.counts else entry.cases if entry else None,
         caveats=tuple(sentence for holds, sentence in reserved if holds),
     )
@@ -77,6 +78,8 @@ def _first(board: Leaderboard) -> str:
     verb = "rank first" if len(first) > 1 else "ranks first"
     names = _shortened([own_name(entry.name) for entry in first], "row")
     text = f"{names} {verb} of {len(ranked)} ({_score(board, first[0])})"
+    if len(first) == len(ranked):
+        return text
     if first[0].rank_range is None:
         return f"{text}; {_NO_SPREAD}"
     alike = first[0].rank_range[1] - len(first)

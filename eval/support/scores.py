@@ -9,7 +9,7 @@ Groups are of unequal size: a log-normal number of subgroups, rounded, at least 
 a subgroup, or, with probability 0.1, two. Their number has nothing to do with the effects.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -133,12 +133,16 @@ def simulate_skewed(rng: np.random.Generator, groups: int, mean: float) -> Simul
 
 
 def simulate_pair(
-    rng: np.random.Generator, groups: int, cuts: Thresholds, effects: Effects, difference: float = 0.0
+    rng: np.random.Generator,
+    groups: int | Sequence[int],
+    cuts: Thresholds,
+    effects: Effects,
+    difference: float = 0.0,
 ) -> SimulatedPair:
     """Draw two runs on the same cases of new groups.
 
-    Arguments are as in `simulate_run`. The cuts are the first run's; the second's are shifted, so that the true
-    difference of the population means, b - a, is as given.
+    Arguments are as in `simulate_run`; groups may be given by their numbers of subgroups. The cuts are the first run's;
+    the second's are shifted, so that the true difference of the population means, b - a, is as given.
 
     Raises:
         ValueError: The second run's mean would leave (0, 1).
@@ -150,12 +154,13 @@ def simulate_pair(
 
 
 def _drawn_cases(
-    rng: np.random.Generator, groups: int, effects: Effects
+    rng: np.random.Generator, groups: int | Sequence[int], effects: Effects
 ) -> tuple[list[int], Callable[[], NDArray[np.float64]]]:
     """The group of each of n new cases, counted from 0, and what draws the latent numbers of a run: shape (n,)."""
     median, sigma = GROUP_SIZE
-    subgroups = np.maximum(1, np.rint(median * rng.lognormal(0, sigma, groups))).astype(np.intp)
-    of_subgroup = np.repeat(np.arange(groups), subgroups)
+    if isinstance(groups, int):
+        groups = np.maximum(1, np.rint(median * rng.lognormal(0, sigma, groups))).astype(np.intp).tolist()
+    of_subgroup = np.repeat(np.arange(len(groups)), groups)
     subgroup = np.repeat(np.arange(len(of_subgroup)), 1 + (rng.random(len(of_subgroup)) < SECOND_CASE))
     group, case = of_subgroup[subgroup], np.arange(len(subgroup))
 

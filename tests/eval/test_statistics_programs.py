@@ -1,5 +1,6 @@
 """The programs of eval/ on statistics: what they print, and that they can fail; most are run whole at night."""
 
+from dataclasses import replace
 from itertools import compress
 
 import numpy as np
@@ -34,13 +35,15 @@ def coverage():
 @pytest.mark.parametrize(
     ("name", "rows", "naive", "most"),
     [
-        ("interval_coverage", 8, None, 0),  # two tables of heads, a rule, and a row with 25 and with 8 scenarios
+        # Two tables of heads, a rule, and a row with 25 and with 8 scenarios; of promises one row.
+        ("interval_coverage", 11, None, 0),
         ("compile_claims", 6, None, 0),
         ("rater_coverage", 5, None, 0),
         # Why a score is corrected: the judge's own interval holds the truth in few data sets.
         ("corrected_scores", 8, "judge's own", 50),
         ("corrected_differences", 6, "judge's own", 60),
         ("pair_coverage", None, "binomial", 75),
+        ("rank_coverage", 5, None, 0),
     ],
 )
 def test_intervals_and_claims_are_within_their_bands_in_a_small_part(tmp_path, name, rows, naive, most):
@@ -69,6 +72,17 @@ def test_an_interval_that_is_too_narrow_ends_in_failure(coverage, monkeypatch, t
     done = ended(coverage.main, COVERAGE, "--quick", folder=tmp_path)
     assert done.returncode == 1
     assert "OUT" in done.stdout
+
+
+def test_ranges_of_ranks_that_ignore_what_runs_show_are_out(monkeypatch):
+    """At a design effect of 5 that is taken for 2, models that are all equal are told apart in most tables."""
+    with loaded(ROOT / "eval" / "rank_coverage.py") as program:
+        cell = program.Cell("all equal", 5.0, 3, tables=40, seed=(1, 1))
+        assert "OUT" not in program.row(cell)
+        honest = program.Counted.of_cases
+        bare = staticmethod(lambda scores, groups: replace(honest(scores, groups), design_effect=None, interval=None))
+        monkeypatch.setattr(program.Counted, "of_cases", bare)
+        assert "OUT" in program.row(cell)
 
 
 def test_a_claim_that_rests_on_the_read_alone_ends_in_failure(monkeypatch):
@@ -205,9 +219,10 @@ def test_neither_a_judge_that_reads_nothing_nor_a_difference_around_0_is_claimed
     done = run(ROOT / "eval" / "claims.py", "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = [row for row in table_rows(done.stdout) if row[0] != "---"]
-    judges, claims = rows[1:3], rows[4:]
+    judges, claims, drops = rows[1:3], rows[4:7], rows[8:]
     assert [(judge, better) for judge, _, _, better, _ in judges] == [("constant", "0.0"), ("like a person", "0.0")]
     # Pooled over phases it looks better than a person: the trap that the headline avoids.
     assert all(float(pooled) > float(person) + 0.1 for _, person, pooled, *_ in judges)
     assert [(row[3], row[5]) for row in claims] == [("10", "0")] * 3
     assert all(float(alike) < 10 for _, _, alike, *_ in claims)
+    assert [row[:3] for row in drops] == [["10", "0.28", "0.0"]]

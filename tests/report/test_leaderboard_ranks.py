@@ -93,8 +93,15 @@ def test_the_unscored_of_any_row_count_nothing_in_the_score_that_ranks_and_is_pr
     assert "97 of 100 scored" in document["headline"]
     claim = document["claim"]
     assert (claim["side"], claim["value"], claim["count"]) == (None, pytest.approx(0.388), 100)
-    assert claim["test"] == "z tests of 3 pairs, Holm, design effect 2"
+    assert claim["test"] == "tests of 3 pairs, Holm, design effect 2"
     assert "Ranks by score that strict scores move: half 1→3, all 2→1." in printed(board, explain=True)
+
+
+def test_a_row_that_is_alone_or_equals_all_others_is_better_than_none():
+    alone, both = row("old", 0.5, 100, 50, 0, 50), row("new", 0.5, 100, 50, 0, 50)
+    for rows, text in (((alone,), "old ranks first of 1"), ((alone, both), "old and new rank first of 2")):
+        result = headline_of(leaderboard([], scale(*rows)))
+        assert (result.text, result.side) == (f"{text} (score 50.0 %).", None)
 
 
 def test_four_labels_are_counted_each():

@@ -25,7 +25,7 @@ def test_grades_give_mean_and_variance_by_hand():
     other = Counted.of_labels((10, 5, 5), (1, 0.2, 0))
     assert (other.mean, other.variance) == (pytest.approx(0.55), pytest.approx(0.2075))
     # Rounding is no spread.
-    assert Counted.of_cases([0.1] * 30, range(30)) == Counted(pytest.approx(0.1), 0.0, 30)
+    assert Counted.of_cases([0.1] * 30, range(30)) == Counted(pytest.approx(0.1), 0.0, 30, interval=(0, 1))
 
 
 def test_two_models_by_hand():
@@ -74,5 +74,24 @@ def test_the_larger_of_the_assumed_design_effect_and_what_a_model_shows_is_used_
     assert rank_ranges([HIGH, replace(MIDDLE, design_effect=5), LOW], design_effect=1) == [(1, 3)] * 3
     # Less than the assumed one makes no range narrower: SE^2 = 2 (.24 + .25) / 100, z = 1.01; at .1 it would be 4.5.
     assert rank_ranges([replace(LOW, design_effect=0.1), replace(MIDDLE, design_effect=0.1)]) == [(1, 2), (1, 2)]
-    # Fewer than five groups do not tell.
+    # Fewer than five groups do not tell, nor do more of which one has nearly all cases.
     assert Counted.of_cases(scores, [number // 25 for number in range(100)]).design_effect is None
+    assert Counted.of_cases(scores, [max(0, number - 92) for number in range(100)]).design_effect is None
+
+
+def test_a_design_effect_that_few_groups_show_is_known_less_well():
+    """T of .2 / sqrt(2 * .48 / 100) = 2.041: p .041 where the effect is assumed, .111 where it has four df."""
+    shown = {"design_effect": 2.0000001, "df": 4.0}
+    assert rank_ranges([LOW, HIGH]) == [(2, 2), (1, 1)]
+    assert rank_ranges([replace(LOW, **shown), HIGH]) == [(1, 2), (1, 2)]
+
+
+def test_a_model_is_not_told_from_what_lies_in_its_own_interval():
+    """Of 100 cases in two groups, 47 and 8 of 50 passed: 55 %, but from two groups alone 0 to 100."""
+    own = Counted.of_cases([float(number < 47 or 50 <= number < 58) for number in range(100)], ["a"] * 50 + ["b"] * 50)
+    assert own.interval is not None
+    assert own.interval[0] < 0.05
+    assert rank_ranges([own, of(10, 190)]) == [(1, 2), (1, 2)]
+    assert rank_ranges([Counted(own.mean, own.variance, 100), of(10, 190)]) == [(1, 1), (2, 2)]
+    # With one group nothing is known of it.
+    assert Counted.of_cases([1.0, 0.0], ["a", "a"]).interval == (0, 1)
