@@ -9,7 +9,7 @@ from dspy_proact.report.measured import in_nouns
 from dspy_proact.report.numbers import bounds, counted, interval, listed, marked, plain, seen_from, share, signed
 from dspy_proact.stand_in import demonstration
 from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, SHARE_ITEMS, Estimate, Headline
-from dspy_proact.stats.paired import LEVEL, excludes_zero
+from dspy_proact.stats.paired import LEVEL, UNDECIDED, excludes_zero
 
 if TYPE_CHECKING:
     from dspy_proact.report.comparison import Comparison
@@ -116,7 +116,9 @@ def _compared(comparison: "Comparison", a: str, b: str) -> str:
         shown = f"Whether {b} scores higher or lower than {a} depends on the unscored {nouns.cases}"
         return f"{shown}: {points}{by} without them, {counted_0} counting them 0"
     elif all(pair.score[0] == pair.score[1] for pair in comparison.pairs):
-        return f"{b} and {a} have the same score on each of {cases} scored in both"
+        return f"{b} and {a} have the same score on {'each of ' if overall.count > 1 else ''}{cases} scored in both"
+    elif UNDECIDED in (difference.reason or ""):
+        shown = f"Whether {b} differs from {a} is open"
     elif overall.reason:
         few = counted(overall.groups, nouns.group, nouns.groups)
         shown = f"With {few} no difference between {b} and {a} can become significant"
@@ -246,7 +248,7 @@ def _reserved(comparison: "Comparison", first: str, second: str) -> Iterator[str
         yield f"Left out of {comparison.shared:,} shared {nouns.cases}: {listed(missing)}."
     if comparison.repeated and (comparison.judged_alike or not comparison.agreement):
         of = counted(len(comparison.pairs), nouns.case, nouns.cases)
-        yield f"{comparison.repeated:,} of {of} have the same response in both, word for word."
+        yield f"The same response in both, word for word: {comparison.repeated:,} of {of}."
     if not (lenient.side or comparison.strict.side) and (power := listed([*_power(comparison)])):
         yield f"80 % power to detect {power}."
     for name, side in ((first, comparison.a), (second, comparison.b)):

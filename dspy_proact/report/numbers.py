@@ -52,7 +52,8 @@ def interval(estimate: Estimate, shown: Callable[[float], str] = share) -> str:
 
 def marked(estimate: Estimate) -> tuple[str, ...]:
     """What is wrong with an interval, as a caveat of the headline that prints it; nothing where there is none."""
-    return (f"The interval: {estimate.reason}.",) if estimate.low is not None and estimate.reason else ()
+    reason = estimate.reason if estimate.low is not None else None
+    return (f"{reason[0].upper()}{reason[1:]}.",) if reason else ()
 
 
 def probability(p: float | None) -> str:

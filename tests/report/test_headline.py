@@ -67,7 +67,7 @@ def test_what_is_wrong_with_the_interval_and_what_is_not_in_the_score_stand_belo
     first = headline(run(*["PASS", "FAIL", "FAIL"] * 2, "PASS", None, "", scenarios=3))
     assert first.text.endswith(") on 7 of 9 triggers of proactbench, judged by j.")
     assert first.caveats == (
-        "The interval: fewer than 5 scenarios.",
+        "Fewer than 5 scenarios.",
         "Not in the score: 1 unscored and 1 pending.",
     )
 
@@ -170,6 +170,19 @@ def test_too_few_scenarios_are_said_to_show_nothing(compared):
     assert first.side is None
 
 
+def test_where_test_and_interval_disagree_a_difference_is_neither_claimed_nor_denied(compared):
+    """Five of 6 scenarios gain a half in each phase: p is 2 / 2^5; of 5 x .5 and 0 the interval is .42 +- .21."""
+    comparison = compared(
+        ["FAIL"] * 18, ["PARTIAL", "PARTIAL", "PARTIAL", "PARTIAL", "PARTIAL", "FAIL"] * 3, scenarios=6
+    )
+    first = comparison_headline(comparison)
+    assert first.text.startswith("Whether b differs from a is open: +41.7 points (95 % +20.2 to +63.1) on 18 triggers")
+    assert (first.side, first.p) == (None, 2 / 32)
+    assert below(comparison, "Close to the end")[0].endswith(
+        "the test and the interval disagree, so that nothing is claimed."
+    )
+
+
 def test_power_is_of_the_one_test_from_its_base_and_a_range_over_phases(compared):
     """Of 16 scenarios 8 pass in each phase of a, in b 9, 9 and 7; one row is by hand in tests/stats/test_paired.py."""
     a = ["PASS" if number % 2 else "FAIL" for number in range(48)]
@@ -194,8 +207,8 @@ def test_of_two_judges_nobody_is_said_to_be_better_and_that_comes_first(compared
 
 def test_answers_that_are_the_same_in_both_are_counted(compared):
     """Every response of the builder is the same text."""
-    assert below(compared(FAILED, BETTER), "24 of 24") == [
-        "24 of 24 triggers have the same response in both, word for word."
+    assert below(compared(FAILED, BETTER), "The same response") == [
+        "The same response in both, word for word: 24 of 24 triggers."
     ]
 
 

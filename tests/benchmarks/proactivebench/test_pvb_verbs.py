@@ -99,7 +99,16 @@ def test_compare_gives_the_gap_to_the_control_although_it_offers_other_moves(pro
     Evaluation("sample", benchmark="proactivebench", settings=settings).run(tmp_path / "control")
     status, out, err = proact("compare", run, "control", "--json")
     assert status == 0, err
-    asks = json.loads(out)["overall"]["measures"]["asks"]
+    document = json.loads(out)
+    # The published mean ranks: over environments, each alike.
+    claim, ranking = document["claim"], document["overall"]["macro"]["weighted"]
+    assert [claim[name] for name in ("value", "low", "high", "p")] == [
+        ranking[name] for name in ("value", "low", "high", "p")
+    ]
+    assert "mean over environments" in document["headline"]
+    table = [line.split()[0] for line in proact("compare", run, "control")[1].splitlines() if " [" in line]
+    assert table[0] == "macro"
+    asks = document["overall"]["measures"]["asks"]
     assert asks["b"]["value"] < asks["a"]["value"]
     assert asks["difference"]["value"] == pytest.approx(asks["b"]["value"] - asks["a"]["value"])
 
