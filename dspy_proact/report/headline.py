@@ -113,7 +113,9 @@ def _compared(comparison: "Comparison", a: str, b: str) -> str:
         shown = f"{b} {verbs[comparison.side == 'lower']} than {a}"
     elif lenient.side != strict.side:
         counted_0 = signed(strict.overall.weighted.difference.value or 0)
-        shown = f"Whether {b} scores higher or lower than {a} depends on the unscored {nouns.cases}"
+        # By their letters alone, for the sentence has two numbers already.
+        one, other = (name.partition(" ")[0] for name in (b, a))
+        shown = f"Whether {one} scores higher or lower than {other} depends on unscored {nouns.cases}"
         return f"{shown}: {points}{by} without them, {counted_0} counting them 0"
     elif all(pair.score[0] == pair.score[1] for pair in comparison.pairs):
         return f"{b} and {a} have the same score on {'each of ' if overall.count > 1 else ''}{cases} scored in both"

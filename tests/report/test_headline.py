@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from builders.runs import JUDGE, PHASES, outcome, spread, summary, trigger
+from builders.runs import JUDGE, PHASES, outcome, spread, summary, summary_of, trigger
 from builders.runs import compared as runs_compared
 
 from dspy_proact.report import Comparison, Summary, compare, comparison_document
@@ -135,7 +135,7 @@ def test_no_side_is_claimed_where_the_unscored_turn_the_sign(tmp_path):
     comparison = turned(tmp_path)
     first = comparison_headline(comparison)
     assert first.text.startswith(
-        "Whether b scores higher or lower than a depends on the unscored triggers: +45.8 points (95 % "
+        "Whether b scores higher or lower than a depends on unscored triggers: +45.8 points (95 % "
     )
     assert first.text.endswith(") without them, -27.1 counting them 0.")
     assert words(first.text) <= 30
@@ -203,6 +203,15 @@ def test_of_two_judges_nobody_is_said_to_be_better_and_that_comes_first(compared
     assert first.text.startswith(f"b (judged by openai/k) scores higher than a (judged by {JUDGE}): ")
     assert first.caveats[0] == "The responses are the same, so only the judging differs."
     assert not any("word for word" in line for line in first.caveats)
+
+
+def test_that_two_runs_were_judged_differently_is_the_first_line(tmp_path):
+    cases = spread(8)
+    a = summary_of(tmp_path / "a", zip(cases, FAILED, strict=True))
+    b = summary_of(tmp_path / "b", zip(cases, BETTER, strict=True), "openai/k", text="Other words, in a row.")
+    first = comparison_headline(compare(a, b))
+    assert first.caveats[0] == "Judged differently: the difference may be due to the judges."
+    assert "better" not in first.text
 
 
 def test_answers_that_are_the_same_in_both_are_counted(compared):

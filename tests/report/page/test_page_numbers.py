@@ -54,7 +54,7 @@ def test_every_number_and_every_bar_is_that_of_the_json(browser, one, two, docum
     with visit(browser, two) as page:
         shown, bars = page.evaluate(f"({NUMBERS})(document)"), page.evaluate(BARS)
         assert page.evaluate(BARE) == []
-        title = page.inner_text("h1")
+        title, below = page.inner_text("h1"), page.locator("ul.below li").all_text_contents()
     assert len(shown) > 400
     for pointer, value, text in shown:
         assert float(value) == at(documents, pointer), pointer
@@ -76,9 +76,12 @@ def test_every_number_and_every_bar_is_that_of_the_json(browser, one, two, docum
     lettered = documents["comparisons"][0]["headline"].replace("b (embedded", "B (embedded")
     assert title == lettered.replace("a (embedded", "A (embedded")
 
+    assert below == [line.replace(" b ", " B ") for line in documents["comparisons"][0]["claim"]["caveats"]]
+
     with visit(browser, one) as page:
         run, first = documents["runs"][0], page.locator(".plot [data-at]").first
         assert page.inner_text("h1") == run["headline"]
+        assert page.locator("ul.below li").all_text_contents() == run["claim"]["caveats"]
         assert first.get_attribute("data-at") == "/runs/0/overall/micro/weighted"
         assert f"scored {first.text_content().strip()} of 100" in run["headline"]
         paper = page.inner_text(".paper")
