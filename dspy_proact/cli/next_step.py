@@ -23,7 +23,6 @@ class Next(StrEnum):
     RUN_FINISHED = "report {benchmark} {runs} --html page.html"
     RUN_FINISHED_BADLY = "show {benchmark} {run} --grade {grade}"
     RUNS_FINISHED = "compare {benchmark} {runs}"
-    MANY_RUNS_FINISHED = "leaderboard {benchmark} {runs}"
     CASES_UNSCORED = "{verb} {arguments} {options} --retry-unscored"
     PARAMETER_TO_CHANGE = "{verb} {arguments} {options} {reuse}"
     RESULTS_FILE_REPORTED = "rejudge {run} --corpus {corpus}"

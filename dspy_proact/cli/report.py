@@ -110,8 +110,7 @@ def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
         raise UsageError(f"{html}: exists and is not a page; name another file")
     write_file(html, page([summary_of(run) for run in runs], by))
     say(f"The page is in {html}; open it in a browser.")
-    steps = {1: Next.PAGE_WRITTEN, 2: Next.RUNS_FINISHED}
-    say_next(steps.get(len(runs), Next.MANY_RUNS_FINISHED), benchmark=None, run=runs, runs=runs)
+    say_next(Next.PAGE_WRITTEN if len(runs) == 1 else Next.RUNS_FINISHED, benchmark=None, run=runs, runs=runs)
 
 
 # Several runs
@@ -132,13 +131,15 @@ def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
     Section(Heading.OUTPUT, option.explain(), option.as_json("the comparison")),
     first="--ratings --benchmark --explain --json",
     example="dspy-proact compare runs/before runs/after",
-    brief="Compare two runs on the cases that they share.",
+    brief="Compare runs on the cases that they share.",
 )
-@click.argument("runs", nargs=-1, metavar="RUN_A RUN_B", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, metavar="RUN_A RUN_B...", type=click.Path(path_type=Path))
 def compare(
     runs: tuple[Path, ...], ratings: tuple[str, ...], chosen: BenchmarkChoice, explain: bool, as_json: bool
 ) -> None:
-    """Compare RUN_B with RUN_A, each the folder of a run or a results file, on the cases that they share.
+    """Compare RUN_B, or each of several, with RUN_A on the cases that they share.
+
+    A RUN is the folder of a run or a results file. More than two are listed by their score, the best first.
 
     Differences are paired by case and clustered by what cases share, such as a scenario; the smallest detectable
     difference stands beside them. With --ratings of both, how much more people would have given to one of them.
@@ -146,18 +147,30 @@ def compare(
     from dspy_proact.report import (
         compare,
         compare_corrected,
+        compare_several,
         comparison_document,
         corrected_comparison_document,
         print_comparison,
         print_corrected_comparison,
+        print_several,
+        several_document,
     )
     from dspy_proact.report.corrected import SEPARATE_RATINGS
-    from dspy_proact.runs import RunFolder
 
-    if len(runs) != 2:
-        others = [str(path) for path in runs if not RunFolder(path).exists] if len(runs) > 2 else []
-        message = f"; these are no runs: {', '.join(others)}" if others else ""
-        raise UsageError(f"compare takes RUN_A and RUN_B, and {len(runs)} are given{message}")
+    if len(runs) < 2:
+        raise UsageError(f"compare takes RUN_A and RUN_B, and {len(runs)} are given")
+    if len(runs) > 2:
+        if ratings:
+            raise UsageError(f"--ratings is for two RUNs, and {len(runs)} are given")
+        chosen.require(*runs)
+        several = compare_several([summary_of(run) for run in runs])
+        if as_json:
+            print_json(several_document(several))
+            return
+        print_several(several, console(), explain)
+        print_more(explain)
+        say_next(Next.RUN_FINISHED, benchmark=chosen.words, runs=runs)
+        return
     if len(ratings) not in (0, 2):
         times = "once" if len(ratings) == 1 else f"{len(ratings)} times"
         raise UsageError(f"--ratings is given {times}: {SEPARATE_RATINGS}: --ratings A --ratings B")

@@ -26,5 +26,6 @@ from dspy_proact.report.export import export_csv, export_parquet
 from dspy_proact.report.leaderboard import leaderboard
 from dspy_proact.report.leaderboard_text import leaderboard_document, print_leaderboard
 from dspy_proact.report.reading import Reading, print_reading, reading_document
+from dspy_proact.report.several import SeveralRuns, compare_several, print_several, several_document
 from dspy_proact.report.summary import Summary, summarize
 from dspy_proact.report.summary_text import print_summary, summary_document

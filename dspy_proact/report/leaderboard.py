@@ -151,7 +151,7 @@ def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | s
     declared = benchmark_of(next((run.benchmark for run in runs), None), benchmark)
     rows = checked(declared, "published", published_rows(declared))
     if declared.published is None or not rows:
-        raise UsageError(f"{declared.name}: it has no leaderboard; `compare` takes two of its runs")
+        raise UsageError(f"{declared.name}: it has no leaderboard; `compare` takes its runs")
     paths = [Path(run.path).resolve() for run in runs]
     if again := next((run.path for run, path in zip(runs, paths, strict=True) if paths.count(path) > 1), None):
         raise UsageError(f"{again}: given twice; name each run once")

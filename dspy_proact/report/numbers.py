@@ -56,6 +56,11 @@ def marked(estimate: Estimate) -> tuple[str, ...]:
     return (f"{reason[0].upper()}{reason[1:]}.",) if reason else ()
 
 
+def letter(run: int) -> str:
+    """What a run is called in figures and tables of several: A, B, ..., Z, then 27 and so on."""
+    return chr(ord("A") + run) if run < 26 else str(run + 1)
+
+
 def probability(p: float | None) -> str:
     """A p-value."""
     return "-" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")

@@ -112,6 +112,12 @@ class Summary(MeasuredRun):
         return data_frame(self, backend)
 
     @property
+    def usd(self) -> float | None:
+        """US dollars of all calls; None where some are not known."""
+        costs = [usage.usd for usage in self.usage.values()]
+        return None if not costs or None in costs else sum(cost or 0.0 for cost in costs)
+
+    @property
     def leading_mean(self) -> Literal["micro", "macro"]:
         """Which mean comes first: that of the strata where the published scores are such, else that over cases."""
         declared = find_benchmark(self.benchmark)

@@ -47,6 +47,7 @@ def summary_document(summary: "Summary", by: Sequence[str] = ()) -> dict[str, An
         **({"controls": None, "controls_reason": controls.reason} if controls.reason else _controls(controls)),
         "evidence": document(summary.evidence),
         "usage": {role: document(usage) for role, usage in summary.usage.items()},
+        "usd": summary.usd,
         **({"reused": document(summary.reused)} if summary.reused else {}),
         **summary.reporting.run(summary).document,
     }

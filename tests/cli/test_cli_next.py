@@ -93,7 +93,7 @@ def test_after_a_run_its_report_and_after_several_they_are_set_side_by_side(proa
         assert (done[0], pasted(proact, done)) == (0, words), done[2]
     names = ("ann", "ben", "cid")
     first, *runs = pasted(proact, proact("eval", *answered_by(server, *names), *size, "--limit", 1, "--out", at("all")))
-    assert first == "leaderboard"
+    assert first == "compare"
     assert [Path(run).name.split("--")[1] for run in runs] == [f"hosted_vllm_{name}" for name in names]
     stopped = proact("eval", *answered_by(server, "ann"), *size, "--max-calls", 1, "--out", at("stopped"))
     assert (stopped[0], "Next:" in stopped[2], "Repeat the command to go on." in stopped[2]) == (4, False, True)

@@ -333,10 +333,8 @@ class Ending:
             worst = command_line(Next.RUN_FINISHED_BADLY, benchmark=named, run=paths, grade=declared.labels[-1].lower())
             say(f"To read the worst: {worst}")
             say_next(Next.RUN_FINISHED, benchmark=named, runs=paths)
-        elif len(paths) > 2 and declared.published:
-            say_next(Next.MANY_RUNS_FINISHED, benchmark=named, runs=paths)
         else:
-            say_next(Next.RUNS_FINISHED, benchmark=named, runs=paths[:2])
+            say_next(Next.RUNS_FINISHED, benchmark=named, runs=paths)
         return exit_status(unscored=unscored, under=under)
 
     @property

@@ -17,8 +17,7 @@ from typing import Any
 from dspy_proact.errors import CorpusError
 from dspy_proact.evaluation.reporting import Grounds, PageSection, quoted
 from dspy_proact.plain_text import encodable
-from dspy_proact.report.numbers import fields_of
-from dspy_proact.report.page.figures import letter
+from dspy_proact.report.numbers import fields_of, letter
 from dspy_proact.report.page.rendered import rendered
 from dspy_proact.report.page.replies import REPLY_ROOM, Raw, raw_replies
 from dspy_proact.report.reading import Reading

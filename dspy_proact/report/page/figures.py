@@ -114,11 +114,6 @@ def colour(run: int) -> int:
     return run % _COLOURS
 
 
-def letter(run: int) -> str:
-    """What a run is called in figures and tables: A, B, ..., Z, then 27 and so on."""
-    return chr(ord("A") + run) if run < 26 else str(run + 1)
-
-
 PAGE = "dspy_proact.report.page"
 
 

@@ -4,7 +4,7 @@ The data of the cases are put together in `cases`, the numbers here, in `_Page`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,22 +14,23 @@ from dspy_proact.evaluation.published import published_rows
 from dspy_proact.evaluation.registry import find_benchmark
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.caveats import caveats
-from dspy_proact.report.comparison import Comparison, compare
+from dspy_proact.report.comparison import Comparison
 from dspy_proact.report.comparison_text import cautions, comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
 from dspy_proact.report.leaderboard import Leaderboard, leaderboard
 from dspy_proact.report.leaderboard_text import leaderboard_document, legend
 from dspy_proact.report.measured import SMALL
-from dspy_proact.report.numbers import share
+from dspy_proact.report.numbers import letter, share
 from dspy_proact.report.page.cases import block, longest_text
-from dspy_proact.report.page.figures import PAGE, Cited, Step, colour, letter, one_file, page_text, pointer, templates
+from dspy_proact.report.page.figures import PAGE, Cited, Step, colour, one_file, page_text, pointer, templates
 from dspy_proact.report.page.method import method
 from dspy_proact.report.page.scatter import ScatterPoint, clipped, scatter_svg
+from dspy_proact.report.several import SeveralRuns, compare_several, several_document, several_headline
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.summary_text import summary_document, warnings
 from dspy_proact.report.terminal import reason_lines
 from dspy_proact.runs import Measure
-from dspy_proact.stand_in import demonstration, stand_in_note
+from dspy_proact.stand_in import stand_in_note
 from dspy_proact.stats import Headline
 
 
@@ -75,7 +76,11 @@ class _Page:
         return Cited(
             {
                 "runs": [summary_document(summary, breakdowns(summary)) for summary in self.summaries],
-                "comparisons": [comparison_document(comparison) for comparison in self.comparisons],
+                "comparisons": (
+                    several_document(self.together)["comparisons"]
+                    if self.many
+                    else [comparison_document(comparison) for comparison in self.comparisons]
+                ),
                 "ranking": self.board and leaderboard_document(self.board),
             }
         )
@@ -105,9 +110,23 @@ class _Page:
         """Characters of a text of what was asked that it holds; None where it holds every text whole."""
         return longest_text(self.summaries)
 
+    @property
+    def many(self) -> bool:
+        """Whether there are more than two runs, which stand in order."""
+        return len(self.summaries) > 2
+
     @cached_property
-    def comparisons(self) -> list[Comparison]:
-        return [compare(self.first, summary) for summary in self.summaries[1:]]
+    def together(self) -> SeveralRuns:
+        return compare_several(self.summaries)
+
+    @property
+    def marked(self) -> bool:
+        """Whether a run has too few cases to stand beside the others."""
+        return self.several and any(map(self.together.few, self.together.order))
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        return self.together.comparisons
 
     @property
     def about(self) -> str:
@@ -116,19 +135,20 @@ class _Page:
         return " ".join(filter(None, [declared and declared.about, self.first.reporting.about_case]))
 
     @property
-    def answers(self) -> list[Headline]:
-        """What comes first: the headline of the run, or of each comparison by the letters of its runs."""
-        if not self.several:
-            return [headline(self.first)]
-        others = enumerate(self.comparisons, start=1)
-        first, *rest = (comparison_headline(comparison, letter(0), letter(run)) for run, comparison in others)
-        begin = demonstration(self.comparisons[0].roles)
-        return [first, *(replace(later, text=later.text.removeprefix(begin)) for later in rest)]
+    def answer(self) -> Headline:
+        """What comes first: the headline of the run, of the comparison by the letters of both, or of several runs."""
+        if self.many:
+            return several_headline(self.together)
+        return self.compared_in_words(0) if self.several else headline(self.first)
+
+    def compared_in_words(self, number: int) -> Headline:
+        """The headline of a comparison, by the letters of its runs."""
+        return comparison_headline(self.comparisons[number], letter(0), letter(number + 1))
 
     @property
     def caveats(self) -> list[str]:
-        """What makes the numbers of each of several runs doubtful, after its letter."""
-        runs = enumerate(self.summaries) if self.several else ()
+        """What makes the numbers of each of two runs doubtful, after its letter; one and several say it themselves."""
+        runs = enumerate(self.summaries) if self.several and not self.many else ()
         return [f"{letter(run)}: {line}" for run, one in runs for line in caveats(one)]
 
     def rows(self, run: int, mean: str = "") -> list[_TableRow]:

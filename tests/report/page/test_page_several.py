@@ -1,0 +1,58 @@
+"""The page of more than two runs, and what of a page is on the first screen of a desktop and of a phone."""
+
+import json
+
+import pytest
+from drivers.browser import visit
+
+from dspy_proact import Evaluation, Scope, load_corpus
+
+NUMBERS = "e => [...e.querySelectorAll('data')].map(e => [e.dataset.at, e.value])"
+SCREENS = ((1280, 800), (390, 844))
+
+
+@pytest.fixture(scope="module")
+def three_runs(tmp_path_factory, runs):
+    """The two runs, and between them one of two triggers."""
+    few = tmp_path_factory.mktemp("few") / "few"
+    Evaluation(load_corpus("sample"), model="embedded", judge="embedded").run(few, Scope(limit=2))
+    return [runs[0], few, runs[1]]
+
+
+@pytest.fixture(scope="module")
+def three(three_runs, paged):
+    return paged(*three_runs)
+
+
+def bottom(locator):
+    box = locator.bounding_box()
+    return box["y"] + box["height"]
+
+
+def test_runs_are_sorted_and_one_of_two_triggers_is_marked_and_has_no_bar(browser, three, three_runs, proact):
+    document = json.loads(proact("compare", *three_runs, "--json")[1])
+    with visit(browser, three) as page:
+        assert page.inner_text("h1") == document["headline"]
+        rows = [text.split("\n")[0].split()[0] for text in page.locator("#glance tbody th").all_inner_texts()]
+        assert rows == [of["run"] for of in document["runs"]] == ["C", "A", "B"]
+        assert page.locator("#glance tbody th").last.inner_text().endswith("*")
+        assert page.locator(".plot .run-1").count() == 0
+        assert page.locator(".plot .run-0 rect").count() == page.locator(".plot .run-2 rect").count() == 4
+        assert page.locator("#differences > article > details").count() == 2
+        shown = dict(page.locator("#glance tbody").evaluate(NUMBERS))
+    of_a, of_b = document["comparisons"][1], document["comparisons"][0]
+    for number, of in ((1, of_a), (0, of_b)):
+        at = f"/comparisons/{number}"
+        assert float(shown[f"{at}/overall/micro/weighted/value"]) == of["overall"]["micro"]["weighted"]["value"]
+        assert float(shown[f"{at}/p_holm"]) == of["p_holm"]
+
+
+@pytest.mark.parametrize("made", ["one", "two", "three"])
+def test_answer_and_figure_are_on_the_first_screen_of_a_desktop_and_of_a_phone(browser, made, request):
+    with visit(browser, request.getfixturevalue(made)) as page:
+        for width, height in SCREENS:
+            page.set_viewport_size({"width": width, "height": height})
+            assert bottom(page.locator("h1")) < height / 2
+            assert bottom(page.locator(".plot svg").first) <= height, (width, height)
+            for difference in page.locator(".legend .difference").all():
+                assert bottom(difference) < height
