@@ -39,7 +39,7 @@ from support.player import canonical, form_of
 
 TESTS = Path(__file__).parent
 RENAMED = {
-    "apart": ("label_mismatch", "outlier"),
+    "apart": ("label_mismatch",),
     "untold": ("unknown",),
     "partings": ("disagreements",),
     "worded_otherwise": ("rephrased",),

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.checks import checked
+from dspy_proact.evaluation.checks import checked, file_of
 from dspy_proact.evaluation.people import HumanGrade, Part, People, parts_of
 from dspy_proact.files.labels import Label, LabelFile
 from dspy_proact.plain_text import encodable
@@ -240,8 +240,9 @@ class Ratings:
 def ratings_named(declared: Benchmark[Any, Any], name: str, settings: Settings) -> Ratings | None:
     """Ratings that a benchmark knows by a name, or in a form of its own; None for another, such as a file of labels.
 
-    By default `sample` and `published` are its declared grades. Raises a `CorpusError` where there are no such ratings
-    or they are not valid, and a `UsageError` where the benchmark declares no human grades.
+    By default `sample` and `published` are its declared grades, which are called `your ratings` where a person's own
+    file declares them, else `sample`: they are of its sample, and nobody published them. Raises a `CorpusError` where
+    there are no such ratings or they are not valid, and a `UsageError` where the benchmark declares no human grades.
     """
     people = declared.people or People()
     if people.ratings:
@@ -253,7 +254,8 @@ def ratings_named(declared: Benchmark[Any, Any], name: str, settings: Settings) 
             f"{declared.name}: there are no people's ratings to agree with; declare `grades` of its `people`"
         )
     sample = checked(declared, "read", declared.read("sample", declared.settings_type()))
-    return Ratings.of_human_grades(name, declared, checked(declared, "people", grades), sample.cases)
+    called = "your ratings" if file_of(declared) else "sample"
+    return Ratings.of_human_grades(called, declared, checked(declared, "people", grades), sample.cases)
 
 
 def items_in(declared: Benchmark[Any, Any], data: bytes, source: str) -> Sequence[RatedItem]:

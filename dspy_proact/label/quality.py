@@ -192,7 +192,11 @@ def _carried(study: Study, declared: Benchmark[Any, Any], rated: Sequence[RatedP
         choices = [
             PairChoice(rating.rater, rating.case, SIDES[rating.grade]) for part in rated for rating in part.ratings
         ]
-        return pairs_headline(PairStudy("pairs", (one, other), choices)) if choices else "Nobody has chosen yet."
+        return (
+            " ".join(pairs_headline(PairStudy("pairs", (one, other), choices)).lines)
+            if choices
+            else "Nobody has chosen yet."
+        )
     of_items = [
         (item.unit, group)
         for part in rated

@@ -39,7 +39,7 @@ GLOSSARY = {
         "of the probability of the best level against the share of votes for it, lower is better; probabilities "
         "between 0.01 and 0.99"
     ),
-    "one person": "against the other voters on the same answer, of answers with 3 votes or more",
+    "one person": "each vote against the others on its answer, of answers with 3 votes or more",
     "overlap": (
         "the share of characters that both chose, of those that either chose; a mean over n responses, cluster-robust "
         "over {groups}"

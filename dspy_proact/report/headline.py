@@ -1,6 +1,7 @@
 """What a run, two runs or a study show: one plain sentence that claims no more than the numbers carry."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dspy_proact.evaluation.measured_run import BY_ITSELF
@@ -129,105 +130,111 @@ def _compared(comparison: "Comparison", a: str, b: str) -> str:
     return f"{shown}: {points}{by} on {cases}"
 
 
-def study_headline(study: "RatingStudy") -> str:
+def study_headline(study: "RatingStudy") -> Headline:
     """Whether the judge agrees with a person more or less than another person does, within strata, averaged over them.
 
     It is said where the 98 % interval of the difference says so, of 30 items or more in ten groups or more, and of
     other raters where there are four or more, else of these alone. Where there is no judge, how far people agree with
     each other; where nobody rated an item twice, on how many items the judge gives the grade that these raters gave.
     """
-    compiled = f"the judge was compiled on {study.learned_on}"
+    first = _of_study(study)
     reserved = (
-        (study.ratings.agents, "these raters are language-model agents, not people"),
-        (study.learned_on, f"{compiled} of the rated items, so that this is no test of it"),
-        (study.excluded, "raters who disagree with the judge were left out, which raises its agreement"),
+        (study.ratings.agents, "These raters are language-model agents, not people."),
+        (study.learned_on, f"The judge was compiled on {study.learned_on} of these items: this is no test of it."),
+        (study.excluded, "Raters who disagree with the judge were left out, which raises its agreement."),
     )
-    parts = [_Finding(study).sentence, *(sentence for holds, sentence in reserved if holds)]
-    return f"{demonstration(study.roles)}{'; '.join(parts)}."
+    caveats = (*(sentence for holds, sentence in reserved if holds), *first.caveats)
+    return replace(first, text=f"{demonstration(study.roles)}{first.text}", caveats=caveats)
 
 
-class _Finding:
-    """What a study shows of a judge beside people, or of people alone; of fewer than four raters, of these alone."""
+def _of_study(study: "RatingStudy") -> Headline:
+    """Of a judge beside people, or of people alone; of fewer than four raters, of these alone."""
+    pooled, within, nouns = study.pooled, study.pooled.within, study.nouns
+    if not within.items:
+        return _without_pairs(study)
+    raters, person = within.raters or 0, "rater" if study.ratings.agents else "person"
+    few = raters < ENOUGH_RATERS
+    one, another = (
+        (f"one of these {raters or 'few'} raters", "another") if few else (f"a {person}", f"another {person}")
+    )
+    items = counted(within.items, "item")
+    begin = f"On the {study.part.name} of {items}" if study.part.name else f"On {items}"
+    averaged = f"within {nouns.strata}, averaged over them" if len(study.order) > 1 else ""
+    if not pooled.compared:
+        kappa, missing = in_nouns(within.one_human, nouns), f"No judge is compared: {pooled.silence}."
+        if kappa.value is None:
+            text = f"{begin} it is unknown how far {one} agrees with {another}."
+            return Headline(text, number=kappa, count=within.items, caveats=(f"No kappa: {kappa.reason}.", missing))
+        text = f"{begin} {one} agrees with {another} at kappa {plain(kappa)} ({interval(kappa, '{:z.2f}'.format)})."
+        below = [*_interval_note(kappa), *([f"Kappa is {averaged}."] if averaged else []), missing]
+        return Headline(text, number=kappa, test="95 % interval", count=within.items, caveats=tuple(below))
+    difference, judge = in_nouns(within.difference, nouns), _name_of_judge(study)
+    if difference.value is None or difference.low is None or difference.high is None:
+        why = f"The difference in kappa has no interval: {difference.reason}."
+        text = f"{begin} nothing can be said of {judge} beside {one}."
+        return Headline(text, number=difference, count=within.items, caveats=(why,))
+    groups = len({item.group for item in pooled.compared if len(pooled.grades(item)) > 1})
+    low, high = within.low98 or 0, within.high98 or 0
+    enough = groups >= CLAIM_GROUPS and within.items >= SHARE_ITEMS
+    side = None if not enough else "higher" if low > 0 else "lower" if high < 0 else None
+    size = f"{difference.value:+z.2f} in kappa ({interval(difference, '{:+z.2f}'.format)})"
+    text = f"{begin} no difference between {judge} and {one} was detected in agreement with {another}: {size}."
+    if side:
+        how = "better" if side == "higher" else "less well"
+        text = f"{begin} {judge} agrees with {one} {how} than {another} does: {size}."
+    kappas = (
+        f"Kappa{f' {averaged}' if averaged else ''}: {plain(within.judge)}, and {plain(within.one_human)} of people."
+    )
+    below = [kappas, *_interval_note(difference)]
+    if not enough:
+        count = counted(groups, nouns.group, nouns.groups) if groups < CLAIM_GROUPS else counted(within.items, "item")
+        below.append(f"Too few for a claim: {count}.")
+    elif side:
+        below += _showing(study)
+    elif excludes_zero(difference):
+        below.append(f"The 98 % interval decides: {low:+z.2f} to {high:+z.2f}.")
+    return Headline(text, side, difference, "98 % interval", count=within.items, caveats=tuple(below))
 
-    def __init__(self, study: "RatingStudy"):
-        self._study, self._pooled, self._within, self._nouns = study, study.pooled, study.pooled.within, study.nouns
-        raters = self._within.raters or 0
-        self._judge = study.judge or "the judge"
-        self._person = "rater" if study.ratings.agents else "person"
-        self._part = f" of the {study.part.name}" if study.part.name else ""
-        few = raters < ENOUGH_RATERS
-        self._one = f"one of these {raters or 'few'} raters" if few else f"a {self._person}"
-        self._another = "another of them" if few else f"another {self._person}"
-        self._begin = f"On the {counted(self._within.items, 'item')} with two ratings or more{self._part}"
-        enough = (self._pooled.reference.raters or 0) >= ENOUGH_RATERS
-        self._scope = ", allowing for a different sample of raters" if enough else ""
-        self._strata = f"within {self._nouns.strata}" if len(study.order) > 1 else ""
 
-    @property
-    def sentence(self) -> str:
-        """Without its stop and its reservations."""
-        if not self._within.items:
-            return self._without_pairs()
-        return self._of_judge() if self._pooled.compared else self._of_people()
+def _without_pairs(study: "RatingStudy") -> Headline:
+    """Nobody rated an item twice that is compared."""
+    pooled, part = study.pooled, f" of the {study.part.name}" if study.part.name else ""
+    reason = f"no item has two ratings{part}"
+    if pooled.paired:
+        reason = f"no item has {study.choices.min_ratings} ratings{part}"
+        if pooled.enough:
+            reason = f"no item that the judge graded has two ratings{part}"
+    nothing = f"Nothing can be said of a judge beside a {'rater' if study.ratings.agents else 'person'}: {reason}."
+    if not pooled.compared:
+        return Headline(nothing, count=0)
+    raters = {grade.rater for item in pooled.compared for grade in item.grades[study.part.name]}
+    whose = "the only rater" if len(raters) == 1 else f"these {len(raters)} raters"
+    same = sum(row[level] for level, row in enumerate(pooled.confusion))
+    exact, items = in_nouns(pooled.estimates["exact"], study.nouns), counted(len(pooled.compared), "item")
+    rate = "" if exact.value is None else f" ({share(exact.value)} %, {interval(exact)})"
+    judge = _name_of_judge(study)
+    text = f"{judge[0].upper()}{judge[1:]} gives the grade{part} that {whose} gave on {same:g} of {items}{rate}."
+    below = (*_interval_note(exact), nothing)
+    return Headline(text, number=exact, test="95 % interval", count=len(pooled.compared), caveats=below)
 
-    def _without_pairs(self) -> str:
-        """Nobody rated an item twice that is compared."""
-        study, pooled = self._study, self._pooled
-        reason = f"no item has two ratings{self._part}"
-        if pooled.paired:
-            reason = f"no item has {study.choices.min_ratings} ratings{self._part}"
-            if pooled.enough:
-                reason = f"no item that the judge graded has two ratings{self._part}"
-        nothing = f"nothing can be said of a judge beside a {self._person}, for {reason}"
-        if not pooled.compared:
-            return nothing[0].upper() + nothing[1:]
-        raters = {grade.rater for item in pooled.compared for grade in item.grades[study.part.name]}
-        whose = "the only rater" if len(raters) == 1 else f"these {counted(len(raters), 'rater')}"
-        same = sum(row[level] for level, row in enumerate(pooled.confusion))
-        exact = pooled.estimates["exact"]
-        rate = "" if exact.value is None else f" ({share(exact.value)} %, {bounds(in_nouns(exact, self._nouns))})"
-        items = counted(len(pooled.compared), "item")
-        return f"{self._judge} gives the grade{self._part} that {whose} gave on {same:g} of {items}{rate}; {nothing}"
 
-    def _of_people(self) -> str:
-        """No judge is compared."""
-        people, kappa = f"unknown ({self._within.one_human.reason})", in_nouns(self._within.one_human, self._nouns)
-        if kappa.value is not None:
-            span = bounds(kappa, lambda value: f"{value:.2f}")
-            people = f"{plain(kappa)} ({span}{self._scope if kappa.low is not None else ''})"
-        strata = f", {self._strata}" if self._strata else ""
-        agree = f"{self._begin} {self._one} agrees with {self._another} at kappa {people}{strata}"
-        return f"{agree}; no judge is compared, for {self._pooled.silence}"
+def _name_of_judge(study: "RatingStudy") -> str:
+    """As a sentence has it; the line below it has the names of several."""
+    return study.judge if len(study.judge.split()) == 1 else "the judge"
 
-    def _of_judge(self) -> str:
-        """The judge beside one person, by the 98 % interval of the difference from another person."""
-        within, nouns, judge, one = self._within, self._nouns, self._judge, self._one
-        difference = in_nouns(within.difference, nouns)
-        if difference.value is None or difference.low is None or difference.high is None:
-            reason = f"their difference has no interval: {difference.reason}"
-            return f"{self._begin} nothing can be said of {judge} beside {one}, for {reason}"
-        kappas = (
-            f"kappa{f' {self._strata}' if self._strata else ''} {plain(within.judge)} and {plain(within.one_human)}, "
-            f"difference {difference.value:+.2f}, {bounds(difference, lambda value: f'{value:+.2f}')}{self._scope}"
-        )
-        groups = len({item.group for item in self._pooled.compared if len(self._pooled.grades(item)) > 1})
-        low, high = within.low98 or 0, within.high98 or 0
-        if groups < CLAIM_GROUPS or within.items < SHARE_ITEMS:
-            few = counted(groups, nouns.group, nouns.groups) if groups < CLAIM_GROUPS else counted(within.items, "item")
-            kappas = f"{kappas}; {few} would be too few for a claim"
-        elif low > 0 or high < 0:
-            side = "better" if low > 0 else "less well"
-            subsets, by_stratum = self._study.strata.items(), ""
-            rated = {name: subset.reference.difference for name, subset in subsets if subset.reference.items}
-            showing = [name for name, of_stratum in rated.items() if excludes_zero(of_stratum)]
-            if len(rated) != len(showing) and len(rated) != 1:
-                where = f"{listed(showing)} only" if showing else "none"
-                by_stratum = f"; by {nouns.stratum}, the interval excludes 0 in {where}"
-            return f"{self._begin} {judge} agrees with {one} {side} than {self._another} does ({kappas}{by_stratum})"
-        elif within.low98 is not None and (difference.low > 0 or difference.high < 0):
-            kappas = f"{kappas}; by the 98 % interval, {low:+.2f} to {high:+.2f}, which decides"
-        side = f"better or less well than {self._another} does"
-        return f"{self._begin} it cannot be told whether {judge} agrees with {one} {side} ({kappas})"
+
+def _interval_note(estimate: Estimate) -> list[str]:
+    return [f"The interval: {estimate.reason}."] if estimate.low is not None and estimate.reason else []
+
+
+def _showing(study: "RatingStudy") -> list[str]:
+    """In which strata the interval excludes 0, where it does not in all."""
+    subsets = study.strata.items()
+    rated = {name: subset.reference.difference for name, subset in subsets if subset.reference.items}
+    showing = [name for name, of_stratum in rated.items() if excludes_zero(of_stratum)]
+    if len(rated) in {1, len(showing)}:
+        return []
+    return [f"By {study.nouns.stratum}, the interval excludes 0 in {listed(showing) or 'none'}."]
 
 
 def _called(name: str, what: str) -> str:

@@ -22,10 +22,10 @@ from dspy_proact.files.labels import Confidence, Seconds
 from dspy_proact.files.rows import Id, Line, Name, OwnPart, read_bytes, text_of
 from dspy_proact.files.sheets import CsvSheet, csv_text
 from dspy_proact.report.glossary import explained
-from dspy_proact.report.numbers import bounds, counted, document, fields_of, percent, probability, share
+from dspy_proact.report.numbers import counted, document, fields_of, interval, percent, probability, share
 from dspy_proact.report.terminal import reason_lines, show, table
 from dspy_proact.runs import Nouns
-from dspy_proact.stats import ENOUGH_RATERS, Binomial, Estimate, exact_binomial, preferred_share
+from dspy_proact.stats import ENOUGH_RATERS, Binomial, Estimate, Headline, exact_binomial, preferred_share
 
 _WANTED = "the name of a benchmark with a published study of pairs, or a CSV of choices"
 _COLUMNS = ("annotator", "item", "chosen")
@@ -263,29 +263,32 @@ def _choice(line: Line, row: PairRow, sides: tuple[str, str], here: Sequence[str
     )
 
 
-def pairs_headline(study: PairStudy) -> str:
+def pairs_headline(study: PairStudy) -> Headline:
     """Which answer is preferred, where the interval over items and raters excludes one half; else that it is open."""
-    a, b = study.names
-    overall, raters = study.overall, len(study.raters)
-    if overall.share.value is None:
-        return f"All {counted(len(study.choices), 'choice')} are ties."
-    who = f"these {counted(raters, 'rater')}" if raters < ENOUGH_RATERS else "people"
-    plain = replace(overall.share, reason=None) if overall.share.low is not None else overall.share
-    span = f"{bounds(plain)}{', allowing for other items and other raters' if raters >= ENOUGH_RATERS else ''}"
-    warned = "" if plain is overall.share or not overall.share.reason else f"; {overall.share.reason}"
-    numbers = f"{b} is chosen in {overall.b} of {overall.decided} ({share(overall.share.value)} %, {span}{warned})"
-    low, high = overall.share.low or 0, overall.share.high or 1
-    better = b if low > 0.5 else a if high < 0.5 else None
-    if better is None or raters == 1:
-        return f"It cannot be told whether {who} prefer {a} or {b}: {numbers}."
-    return f"{who[0].upper()}{who[1:]} prefer {better}: {numbers}."
+    (a, b), overall, raters = study.names, study.overall, len(study.raters)
+    preferred = overall.share
+    if preferred.value is None:
+        return Headline(f"All {counted(len(study.choices), 'choice')} are ties.", count=0)
+    who = "people" if raters >= ENOUGH_RATERS else f"these {raters} raters" if raters > 1 else "this rater"
+    numbers = f"{overall.b} of {overall.decided} ({share(preferred.value)} %, {interval(preferred)})"
+    low, high = preferred.low or 0, preferred.high or 1
+    side = None if raters == 1 else "higher" if low > 0.5 else "lower" if high < 0.5 else None
+    if side:
+        better, worse = (b, a) if side == "higher" else (a, b)
+        text = f"{who[0].upper()}{who[1:]} prefer {better} to {worse}: {b} is chosen in {numbers}."
+    else:
+        prefers = "prefer" if raters > 1 else "prefers"
+        text = f"It is not shown which of {a} and {b} {who} {prefers}: {b} is chosen in {numbers}."
+    below = (f"The interval: {preferred.reason}.",) if preferred.low is not None and preferred.reason else ()
+    return Headline(text, side, preferred, "95 % interval", count=overall.decided, caveats=below)
 
 
 def pairs_document(study: PairStudy) -> dict[str, Any]:
     """The document of `agree --pairs --json`."""
-    published = study.published
+    published, first = study.published, pairs_headline(study)
     return {
-        "headline": pairs_headline(study),
+        "headline": first.text,
+        "claim": first.claim,
         "name": study.name,
         **dict(zip("ab", study.names, strict=True)),
         "choices": len(study.choices),
@@ -323,7 +326,7 @@ def print_pairs(study: PairStudy, console: Console, explain: bool = False) -> No
         if part
     ]
     heads = (f"choose {b}", "n", "share, %", "binomial, %", *(["published, %"] if figures else []))
-    show(console, pairs_headline(study), *([published.about] if published else []), table(heads, *sections))
+    show(console, *pairs_headline(study).lines, *([published.about] if published else []), table(heads, *sections))
     rows = [
         [
             *map(str, (rater.rater, rater.preferred.a, rater.preferred.b, rater.preferred.ties)),
@@ -334,7 +337,11 @@ def print_pairs(study: PairStudy, console: Console, explain: bool = False) -> No
         for rater in study.raters
     ]
     show(console, table(("rater", a, b, "tie", f"{b}, %", "seconds", "others, %"), rows))
-    show(console, *_notes(study), *reason_lines((row.name, row.share.reason) for part in parts for row in part))
+    show(
+        console,
+        *_notes(study),
+        *reason_lines((row.name, row.share.reason) for part in parts for row in part if row is not study.overall),
+    )
     if published:
         show(console, f"Published: {published.method}", *(f"Fault: {fault}" for fault in published.faults))
     if explain:

@@ -292,13 +292,6 @@ class RatingStudy:
         """Each stratum, and all of them pooled, by name."""
         return {**self.strata, "pooled": self.pooled} if len(self.order) > 1 else {"pooled": self.pooled}
 
-    @property
-    def outliers(self) -> list[Standing]:
-        """Raters who agree with the others less than one person does with another, by the whole of their interval."""
-        usual = self.all_raters.reference.one_human.value
-        rows = ((standing, standing.against_others.high) for standing in self.all_raters.standings)
-        return [standing for standing, high in rows if high is not None and usual is not None and high < usual]
-
     @cached_property
     def disagreements(self) -> list[tuple[RatedItem, float]]:
         """Items whose judge's level differs from the mean of people's, with the difference; the largest come first.
@@ -328,7 +321,8 @@ class RatingStudy:
         levels = {item.key: self.pooled.judged(item) for item in self.pooled.compared}
         groups = {item.key: item.group for item in self.pooled.compared}
         judge = self.judge or "judge"
-        return voted_rows(judge, self.part, grades=grades, levels=levels, likely=likely, groups=groups)
+        raters = len({grade.rater for item in self.pooled.compared for grade in item.grades[name]})
+        return voted_rows(judge, self.part, raters, grades=grades, levels=levels, likely=likely, groups=groups)
 
 
 def studies(

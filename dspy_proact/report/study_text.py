@@ -14,7 +14,7 @@ from dspy_proact.report.headline import study_headline
 from dspy_proact.report.measured import in_nouns
 from dspy_proact.report.numbers import counted, document, fields_of, percent, plain, points_of, share
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
-from dspy_proact.report.voted import TERMS, voted_table
+from dspy_proact.report.voted import TERMS, voted_notes, voted_table
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import ENOUGH_RATERS, Estimate, HumanReference
 
@@ -42,10 +42,11 @@ def studies_document(studies: "Sequence[RatingStudy]") -> dict[str, Any]:
 
 def _study_document(study: "RatingStudy") -> dict[str, Any]:
     ratings, pooled, nouns = study.ratings, study.pooled, study.nouns
-    outliers = {standing.rater for standing in study.outliers}
     within = {"items": pooled.within.items, **_of_reference(pooled.within, nouns)}
+    first = study_headline(study)
     return {
-        "headline": study_headline(study),
+        "headline": first.text,
+        "claim": first.claim,
         "ratings": {
             **fields_of(ratings, "name", "sha256"),
             **fields_of(ratings.source, "origin", "commit"),
@@ -70,7 +71,6 @@ def _study_document(study: "RatingStudy") -> dict[str, Any]:
                 "against_others": _estimate(rater.against_others, nouns),
                 "against_judge": _estimate(rater.against_judge, nouns),
                 "excluded_by_published_rule": rater.rater in study.all_raters.excluded,
-                "outlier": rater.rater in outliers,
             }
             for rater in study.all_raters.standings
         ],
@@ -138,7 +138,7 @@ def print_studies(studies: "Sequence[RatingStudy]", console: Console, explain: b
         exact, people = pooled.estimates["exact"], pooled.within.one_human
         rows.append([name, str(len(pooled.compared)), percent(exact), str(pooled.kappa), str(people)])
     reasons = [(study.part.name, in_nouns(study.pooled.kappa, study.nouns).reason) for study in studies]
-    show(console, *(line for study in leading(studies) for line in (study_headline(study), _counts(study))))
+    show(console, *(line for study in leading(studies) for line in (*study_headline(study).lines, _counts(study))))
     show(console, *([f"judge: {first.judge}"] if first.judge else []))
     show(console, table(("grade of", "items", "same, %", "kappa", "two raters"), rows), *reason_lines(reasons))
     within = f", within {first.nouns.strata}" if len(first.order) > 1 else ""
@@ -181,8 +181,21 @@ def print_study(study: "RatingStudy", console: Console, explain: bool = False) -
     elif not explain:
         tables = [*_among(study)]
     judge = [f"judge: {study.judge}"] if study.judge else []
-    voted = [voted_table(study.voted)] if study.voted else []
-    show(console, study_headline(study), _counts(study), *judge, "", *tables, *voted, "", *cautions(study, explain))
+    voted = study.voted and [
+        voted_table(study.voted),
+        *voted_notes([in_nouns(row, study.nouns) for row in study.voted]),
+    ]
+    show(
+        console,
+        *study_headline(study).lines,
+        _counts(study),
+        *judge,
+        "",
+        *tables,
+        *voted,
+        "",
+        *cautions(study, explain),
+    )
     if explain:
         confused = ["", "Items by people's grade (rows) and the judge's (columns)", _confusion(study)]
         show(console, "", *_among(study), *(confused if pooled.compared else []), "", *_words(study))
@@ -227,9 +240,10 @@ def _confusion(study: "RatingStudy") -> TerminalTable:
 def _words(study: "RatingStudy") -> Iterator[str]:
     raters, nouns = study.pooled.reference.raters or 0, study.nouns
     whose = "generalise to similar raters" if raters >= ENOUGH_RATERS else "speak of these raters alone"
+    beside = " and against the majority" if study.voted and raters >= ENOUGH_RATERS else ""
     yield (
         f"Agreement is 1 at best and 0 by chance. [95 % intervals] are jackknives over {nouns.groups}, those of exact "
-        "and judge - people cluster-robust; all but those of single raters generalise to other "
+        f"and judge - people cluster-robust; all but those of single raters{beside} generalise to other "
         f"{nouns.groups}, and {whose}."
     )
     least = max(2, study.choices.min_ratings)
@@ -326,13 +340,15 @@ def _missing(study: "RatingStudy", explain: bool) -> Iterator[str]:
 
 
 def explanations(study: "RatingStudy") -> Iterator[str]:
-    """Who stands apart, how the judge fares by the alt-test, and what such items can show."""
-    if study.outliers:
-        raters = ", ".join(f"{standing.rater} {standing.against_others}" for standing in study.outliers)
+    """How each rater agrees with the others, whom a published rule would leave out, and the alt-test."""
+    standings = [standing for standing in study.all_raters.standings if standing.against_others.value is not None]
+    if standings:
+        standings.sort(key=lambda standing: standing.against_others.value or 0.0)
+        kappas = ", ".join(f"{standing.rater} {plain(standing.against_others)}" for standing in standings)
         yield (
-            f"outliers among the raters, by kappa with the others: {raters}. Two raters reach "
-            f"{plain(study.all_raters.reference.one_human)} on average. By chance alone one rater in 40 falls so low; "
-            f"here are {len(study.all_raters.standings)}."
+            f"kappa of each rater with the others: {kappas}. Two raters reach "
+            f"{plain(study.all_raters.reference.one_human)} on average. A rater's kappa also depends on whom they are "
+            "beside: where few rate, what one does moves the numbers of all."
         )
     excluded = set(study.all_raters.excluded) - set(study.excluded)
     if would := [standing for standing in study.all_raters.standings if str(standing.rater) in excluded]:

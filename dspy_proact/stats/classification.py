@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.stats.agreement import kappas
-from dspy_proact.stats.cluster import LOW, NEAR_AN_END, cluster_mean
+from dspy_proact.stats.cluster import cluster_mean
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.jackknife import Jackknife, gain, ratio
 from dspy_proact.types import Classification
@@ -75,10 +75,7 @@ def classification_estimate(cases: Cases, groups: Sequence[Hashable], statistic:
         return cluster_mean(yes[counted, 1] / weights[counted], keys, weights=weights[counted])
     bounds = (-1.0 if statistic == "kappa" else 0.0, 1.0)
     of_tables = partial(classification, statistic=statistic)
-    estimate = Jackknife.of(tables, groups, of_tables, undefined=UNDEFINED[statistic]).estimate(bounds, logit=True)
-    if estimate.value is None or LOW <= (estimate.value - bounds[0]) / (bounds[1] - bounds[0]) <= 1 - LOW:
-        return estimate
-    return estimate.marked(NEAR_AN_END)
+    return Jackknife.of(tables, groups, of_tables, undefined=UNDEFINED[statistic]).estimate(bounds, logit=True)
 
 
 def classification_difference(a: Cases, b: Cases, groups: Sequence[Hashable], statistic: Classification) -> Estimate:

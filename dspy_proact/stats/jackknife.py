@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.cluster import ENOUGH_GROUPS, FEW_GROUPS, degrees_of_freedom
+from dspy_proact.stats.cluster import ENOUGH_GROUPS, FEW_GROUPS, LOW, NEAR_AN_END, degrees_of_freedom
 from dspy_proact.stats.estimate import ROUNDING, UPPER, Estimate, Spread, joined, logit_bounds, plain_bounds
 from dspy_proact.stats.raters import ENOUGH_RATERS, ONE_RATER, Changes, RaterVariance
 from dspy_proact.stats.tally import added_up, numbered
@@ -86,7 +86,7 @@ class Jackknife:
     def estimate(self, bounds: tuple[float, float] = (-1, 1), upper: float = UPPER, *, logit: bool = False) -> Estimate:
         """The statistic with its interval, value +- t SE, clipped to the least and the greatest that it can be.
 
-        With `logit` it is t on the logit scale between these, where an interval near an end is as lopsided as it is.
+        With `logit` it is t on the logit scale between these. Near one of them bounds carry a warning.
         """
         if math.isnan(self.value):
             return Estimate(None, reason=self.reason)
@@ -95,7 +95,9 @@ class Jackknife:
         if self.spread is None:
             return Estimate(value, reason=self.reason)
         scale = logit_bounds if logit and bounds[0] < value < bounds[1] else plain_bounds
-        return Estimate(value, *scale(value, self.spread, bounds, upper), self.reason)
+        estimate = Estimate(value, *scale(value, self.spread, bounds, upper), self.reason)
+        near = min(value - bounds[0], bounds[1] - value) < LOW * (bounds[1] - bounds[0]) < math.inf
+        return estimate.marked(NEAR_AN_END) if near else estimate
 
     def claim_bounds(self, bounds: tuple[float, float] = (-1, 1)) -> tuple[float | None, float | None]:
         """The 98 % interval of what `estimate` has the 95 % interval of; Nones where that has none."""

@@ -362,5 +362,5 @@ def _mean_shares(
         gained = np.stack([after & left, left], axis=1) - parts[items[first], column[first]]
         np.add.at(change, (second, column[first]), gained)
         changes = Changes(change[kept], (np.cumsum(used) - 1)[items[kept]], raters[kept])
-        estimates.append(Jackknife.of(parts[used], keys, mean_share, changes=changes).estimate((0, 1)))
+        estimates.append(Jackknife.of(parts[used], keys, mean_share, changes=changes).estimate((0, 1), logit=True))
     return estimates[0], estimates[1]

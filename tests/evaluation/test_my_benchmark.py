@@ -78,6 +78,9 @@ def test_its_judge_agrees_with_its_human_grades(run, proact):
     assert (status, document["judge"]) == (0, "embedded")
     assert 0 < document["pooled"]["judged"] == document["pooled"]["items"]
     assert document["pooled"]["human_reference"]["value"] is not None
+    assert document["ratings"]["name"] == "your ratings"
+    text = proact("agree", *NAMED)[1]
+    assert ("your ratings: 32 ratings of 16 items by 2 raters" in text, "published" in text) == (True, False)
 
 
 def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run, proact):

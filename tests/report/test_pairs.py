@@ -95,24 +95,42 @@ def test_what_is_neither_a_study_nor_a_file_is_refused(probe):
 
 def test_a_preference_is_said_where_the_interval_excludes_one_half(read):
     # Eight raters choose b but for one item each, another one each time: 152 of 160.
-    clear = read(many(8, 20, lambda r, i: "a" if i == r else "b"))
-    assert pairs_headline(clear).startswith("People prefer b: b is chosen in 152 of 160 (95.0 %, 95 % ")
-    assert "allowing for other items and other raters" in pairs_headline(clear)
+    clear = pairs_headline(read(many(8, 20, lambda r, i: "a" if i == r else "b")))
+    assert clear.text.startswith("People prefer b to a: b is chosen in 152 of 160 (95.0 %, 95 % ")
+    assert (clear.side, clear.number.value, clear.count, clear.test) == ("higher", 0.95, 160, "95 % interval")
     # The mirror image.
-    assert pairs_headline(read(many(8, 20, lambda r, i: "b" if i == r else "a"))).startswith("People prefer a: b is")
-    three = read(many(3, 20, lambda r, i: "a" if i == r else "b"))
-    assert pairs_headline(three).startswith("These 3 raters prefer b: b is chosen in 57 of 60")
-    assert "other raters" not in pairs_headline(three)
+    mirrored = pairs_headline(read(many(8, 20, lambda r, i: "b" if i == r else "a")))
+    assert (mirrored.side, mirrored.text[:26]) == ("lower", "People prefer a to b: b is")
+    three = pairs_headline(read(many(3, 20, lambda r, i: "a" if i == r else "b")))
+    assert three.text.startswith("These 3 raters prefer b to a: b is chosen in 57 of 60")
+    assert "for these 3 raters only" in three.caveats[0]
 
 
 def test_an_open_question_is_said_to_be_open(read):
     # Five raters of eight choose b always, three never: to a binomial test 100 of 160 independent choices.
     split = read(many(8, 20, lambda r, i: "b" if r < 5 else "a"))
     assert split.overall.binomial.p < 0.01
-    assert pairs_headline(split).startswith("It cannot be told whether people prefer a or b: b is chosen in 100 of 160")
-    assert pairs_headline(read(many(2, 3, lambda r, i: "tie"))) == "All 6 choices are ties."
-    one = read(many(1, 20, lambda r, i: "b" if i else "a"))
-    assert pairs_headline(one).startswith("It cannot be told whether")
+    first = pairs_headline(split)
+    assert first.text.startswith(
+        "It is not shown which of a and b people prefer: b is chosen in 100 of 160 (62.5 %, 95 %"
+    )
+    assert (first.side, len(first.text.split()) <= 30) == (None, True)
+    assert pairs_headline(read(many(2, 3, lambda r, i: "tie"))).text == "All 6 choices are ties."
+
+
+def test_four_raters_of_one_mind_do_not_speak_for_people(read):
+    """All 80 choices are alike: of four raters drawn from a half, all are of one mind in one study of eight."""
+    first = pairs_headline(read(many(4, 20, lambda r, i: "b")))
+    assert (first.side, first.number.low) == (None, pytest.approx(0.025 ** (1 / 4)))
+    assert (
+        "not shown which of a and b people prefer: b is chosen in 80 of 80 (100.0 %, 95 % 39.8 to 100.0)" in first.text
+    )
+
+
+def test_one_rater_is_one(read):
+    first = pairs_headline(read(many(1, 20, lambda r, i: "b" if i else "a")))
+    assert first.text.startswith("It is not shown which of a and b this rater prefers: b is chosen in 19 of 20")
+    assert "for this rater only" in first.caveats[0]
 
 
 def test_raters_stand_beside_each_other_in_numbers_and_no_sentence_accuses_one(read, capsys):
@@ -136,5 +154,5 @@ def test_the_document_has_what_the_terminal_shows(read, capsys):
     assert [row["name"] for row in document["strata"]] == ["s0", "s1"]
     assert document["published"] is None
     message = printed(study, capsys, explain=True)
-    for words in (pairs_headline(study), "17/20", "4 ties left out", "Clopper and Pearson"):
+    for words in (*pairs_headline(study).lines, "17/20", "4 ties left out", "Clopper and Pearson"):
         assert words in message

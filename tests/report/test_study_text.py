@@ -58,7 +58,7 @@ TIED = study_of(
 def test_a_part_whose_levels_have_no_order_is_explained_with_its_confusion_and_its_ties():
     message = text_of(TIED)
     assert studies_document(studies(TIED, benchmark=TRAITS))["pooled"]["exact"]["value"] == 1
-    assert "On the 4 items with two ratings or more of the tone" in message
+    assert "On the tone of 4 items" in message
     assert "WARM 0 0 0 COLD 0 4 0 ODD 0 0 0" in message
     assert "commonest grade: ties go to COLD, then ODD, then WARM. kappa: unweighted" in message
 
@@ -66,13 +66,13 @@ def test_a_part_whose_levels_have_no_order_is_explained_with_its_confusion_and_i
 def test_why_nothing_can_be_said_of_a_judge_beside_a_person_is_what_is_the_case():
     """Two rated the first item, which the judge did not grade; one rated the second, which it graded alike."""
     rows = [("i0", "tone", "WARM", "ann"), ("i0", "tone", "WARM", "bob"), ("i1", "tone", "COLD", "ann")]
-    begin = "nothing can be said of a judge beside a person, for "
+    nothing = "Nothing can be said of a judge beside a person: "
     both = study_of(rows, [{}, {"tone": "COLD"}])
-    alike = "the judge gives the grade of the tone that the only rater gave on 1 of 1 item"
+    alike = "The judge gives the grade of the tone that the only rater gave on 1 of 1 item"
     assert text_of(both, False).startswith(alike)
-    assert f"{begin}no item that the judge graded has two ratings of the tone" in text_of(both, False)
-    assert f"N{begin[1:]}no item has 3 ratings of the tone." in text_of(both, False, Choices(min_ratings=3))
-    assert f"{begin}no item has two ratings of the tone" in text_of(study_of(rows[2:], [{}, {"tone": "COLD"}]), False)
+    assert f"{nothing}no item that the judge graded has two ratings of the tone" in text_of(both, False)
+    assert f"{nothing}no item has 3 ratings of the tone." in text_of(both, False, Choices(min_ratings=3))
+    assert f"{nothing}no item has two ratings of the tone" in text_of(study_of(rows[2:], [{}, {"tone": "COLD"}]), False)
 
 
 def test_the_table_of_parts_says_what_its_kappas_are_of_and_reasons_have_the_benchmark_s_nouns():
@@ -83,4 +83,4 @@ def test_the_table_of_parts_says_what_its_kappas_are_of_and_reasons_have_the_ben
     assert "same, kappa: people's shares of grades and" in text_of(several, False, Choices("soft"))
     share = studies_document(studies(several, benchmark=TRAITS))["parts"]["fit"]["voted"][0]["share"]
     # The judge always says YES, people once NO.
-    assert (share["value"], share["reason"]) == (0.75, "fewer than 5 valleys")
+    assert (share["value"], share["reason"]) == (0.75, "fewer than 5 valleys; for these 2 raters only")

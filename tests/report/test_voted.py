@@ -5,7 +5,7 @@ import math
 import pytest
 
 from dspy_proact.evaluation.people import Part
-from dspy_proact.report.voted import ONE_PERSON, voted_rows
+from dspy_proact.report.voted import ONE_PERSON, voted_notes, voted_rows
 
 PART = Part("", ("NO", "YES"))
 VOTES = {"a": "YYN", "b": "NNN", "c": "YNN", "d": "YN", "e": "YYY"}
@@ -14,7 +14,7 @@ GROUPS = dict(zip(VOTES, "11223", strict=True))
 
 
 def rows(text, likely=None, ratings=RATINGS):
-    result = voted_rows("judge", PART, grades=ratings, levels=text, likely=likely or {}, groups=GROUPS)
+    result = voted_rows("judge", PART, 3, grades=ratings, levels=text, likely=likely or {}, groups=GROUPS)
     return {row.name: row for row in result}
 
 
@@ -49,9 +49,12 @@ def test_constant_judges_have_no_kappa_and_are_held_to_what_they_are_sure_of():
 
 
 def test_one_person_is_set_against_the_others_where_they_agree():
-    """Of a, c: the odd one against the other two, 0 of 1 each; of b, e: 3 of 3 each; d has two votes only."""
+    """Eight votes on four answers.
+
+    Of a, c: the odd one against the other two, 0 of 1 each; of b, e: 3 of 3 each; d has two votes only.
+    """
     person = rows(dict.fromkeys(VOTES, "YES"))[ONE_PERSON]
-    assert (person.answers, person.share.value) == (8, 6 / 8)
+    assert (person.answers, person.votes, person.share.value) == (4, 8, 6 / 8)
     # True no, said no 3; true yes, said yes 3; a: true yes said no; c: true no said yes. kappa (.75 - .5) / .5.
     assert person.kappa.value == pytest.approx(0.5)
     # Vote against the share of the others, over 12 votes: a and c: 2 x .25 + 1 each; b and e: 0.
@@ -59,12 +62,29 @@ def test_one_person_is_set_against_the_others_where_they_agree():
 
 
 def test_there_is_nothing_to_say_of_single_votes_and_of_more_than_two_levels():
-    assert voted_rows("judge", PART, grades={"a": ["YES"]}, levels={"a": "NO"}, likely={}, groups=GROUPS) == ()
+    assert voted_rows("judge", PART, 3, grades={"a": ["YES"]}, levels={"a": "NO"}, likely={}, groups=GROUPS) == ()
     three = Part("", ("BAD", "FAIR", "GOOD"))
-    assert voted_rows("judge", three, grades={"a": ["GOOD"] * 3}, levels={"a": "BAD"}, likely={}, groups=GROUPS) == ()
+    assert (
+        voted_rows("judge", three, 3, grades={"a": ["GOOD"] * 3}, levels={"a": "BAD"}, likely={}, groups=GROUPS) == ()
+    )
 
 
 def test_ties_alone_have_a_brier_and_no_kappa():
     result = rows({"d": "YES"}, {"d": 0.9})["judge"]
     assert (result.answers, result.kappa.value, result.kappa.reason) == (0, None, "no answer with a majority")
     assert result.brier.value == pytest.approx(0.16)
+
+
+def test_every_row_says_of_whom_it_speaks_and_what_is_wrong_is_said_in_text_too():
+    result = rows({key: "YES" if key in "acd" else "NO" for key in VOTES}, {"a": 0.8})
+    assert all("for these 3 raters only" in row.share.reason for row in result.values())
+    notes = list(voted_notes(list(result.values())))
+    assert "balanced, kappa of always YES, always NO: no variance between groups" in notes
+    assert "fewer than 5 groups" in " ".join(notes)
+    reasons = {
+        part
+        for row in result.values()
+        for name in ("share", "kappa", "brier")
+        for part in getattr(row, name).reason.split("; ")
+    }
+    assert all(any(note.endswith(f": {reason}") for note in notes) for reason in reasons)

@@ -196,5 +196,7 @@ def known_ratings(declared: Benchmark[Any, Any], named: str, settings: Settings)
     if not bundled and are_labels(named):
         return None
     votes = load_votes("sample" if bundled else named, wanted.window)
-    ratings = Ratings.of_human_grades(named, declared, votes.human_grades(wanted.silence), votes.turns.cases)
+    ratings = Ratings.of_human_grades(
+        "sample" if bundled else named, declared, votes.human_grades(wanted.silence), votes.turns.cases
+    )
     return ratings if bundled else replace(ratings, about=(_POSITIONS,))

@@ -1,6 +1,7 @@
 """How far a judge agrees with people: the published figures, the sentence, the law of names, and every silence."""
 
 import json
+import re
 from dataclasses import replace
 from io import StringIO
 
@@ -100,9 +101,17 @@ def test_the_published_statistics_are_reproduced_and_our_intervals_are_wider(doc
         assert ours[name]["high"] - ours[name]["low"] > theirs[name]["high"] - theirs[name]["low"]
 
 
-def test_who_stands_apart_is_named(published, document):
+def test_raters_stand_beside_each_other_in_numbers_and_no_sentence_accuses_one(published, document):
     words = flat(published)
-    assert [rater["rater"] for rater in document["raters"] if rater["outlier"]] == ["A07"]
+    kappas = sorted(
+        rater["against_others"]["value"] for rater in document["raters"] if rater["against_others"]["value"] is not None
+    )
+    line = next(note for note in document["notes"] if note.startswith("kappa of each rater with the others: "))
+    assert [float(number) for number in re.findall(r"-?[.0-9]{4}(?=[,.])", line.partition(". Two")[0] + ".")] == [
+        pytest.approx(kappa, abs=0.005) for kappa in kappas
+    ]
+    assert "outlier" not in words
+    assert "by chance alone" not in words.lower()
     assert [rater["rater"] for rater in document["raters"] if rater["excluded_by_published_rule"]] == ["A08"]
     assert any("too few to rank judges" in note for note in document["notes"])
     # What is said of a column that is not printed is left out.
@@ -122,7 +131,7 @@ def test_exclusion_leaves_258_ratings_and_45_items_with_three():
     assert sum(rule["items"] for rule in document["published"].values()) == 45
     assert "left out by the published rule: A08. This is circular" in flat(result)
     assert "left out of what the judge is compared on, not of alpha: 14" in flat(result)
-    assert "left out, which raises its agreement." in document["headline"]
+    assert document["claim"]["caveats"][0].endswith("left out, which raises its agreement.")
 
 
 def test_notes_are_of_the_ratings_that_are_left():
@@ -246,62 +255,76 @@ def test_items_without_a_scenario_count_as_one():
 
 # The sentence
 
-OPEN = "it cannot be told whether the judge agrees with one of these 3 raters better or less well"
-BEGIN = "On the 32 items with two ratings or more the judge agrees with one of these 3 raters"
+OPEN = "no difference between the judge and one of these 3 raters was detected in agreement with another: "
+BEGIN = "On 32 items the judge agrees with one of these 3 raters"
+THESE = "The interval: for these 3 raters only."
 
 
 @pytest.mark.parametrize(
-    ("ratings", "begin", "end"),
+    ("ratings", "begin", "side", "below"),
     [
-        (of(*BETTER, scenarios=20), f"{BEGIN} better than another of them does (kappa within", "3 raters only)."),
-        (of(*WORSE, scenarios=20), f"{BEGIN} less well than another of them does (kappa within phases ", ")."),
+        (of(*BETTER, scenarios=20), f"{BEGIN} better than another does: +0.", "higher", THESE),
+        (of(*WORSE, scenarios=20), f"{BEGIN} less well than another does: -1.", "lower", THESE),
         # Of 40 items: +0.35, 95 % +0.04 to +0.66, and from -0.02 at 98 %.
         (
             of(*BETTER, *BETTER[:4], *WORSE[:4], scenarios=20),
-            f"On the 40 items with two ratings or more {OPEN}",
-            "; by the 98 % interval, -0.02 to +0.72, which decides).",
+            f"On 40 items {OPEN}+0.35 in kappa (95 % +0.04 to +0.66).",
+            None,
+            "The 98 % interval decides: -0.02 to +0.72.",
         ),
-        (
-            of(*BETTER[:28]),
-            f"On the 28 items with two ratings or more {OPEN}",
-            "; 28 items would be too few for a claim).",
-        ),
-        (of(*BETTER, scenarios=9), "On the 32 items", "; 9 scenarios would be too few for a claim)."),
+        (of(*BETTER[:28]), f"On 28 items {OPEN}", None, "Too few for a claim: 28 items."),
+        (of(*BETTER, scenarios=9), f"On 32 items {OPEN}", None, "Too few for a claim: 9 scenarios."),
         (
             of(*[("EMERGENT", " ", grades) for grades in ("++", "F+", "FP", "FF") * 3]),
-            "On the 12 items with two ratings or more one of these 2 raters agrees with another of them at kappa 0.",
-            "; no judge is compared, for the judge's grades of these items are not known.",
+            "On 12 items one of these 2 raters agrees with another at kappa 0.",
+            None,
+            "No judge is compared: the judge's grades of these items are not known.",
         ),
         (
             of(("EMERGENT", "+", "+"), ("EMERGENT", "F", "P")),
-            "the judge gives the grade that the only rater gave on 1 of 2 items (50.0 %, ",
-            "; nothing can be said of a judge beside a person, for no item has two ratings.",
+            "The judge gives the grade that the only rater gave on 1 of 2 items (50.0 %, 95 % ",
+            None,
+            "Nothing can be said of a judge beside a person: no item has two ratings.",
         ),
         (
             of(("EMERGENT", " ", "+")),
-            "Nothing can be said of a judge beside a person, for no item has",
-            " two ratings.",
+            "Nothing can be said of a judge beside a person: no item has two ratings.",
+            None,
+            "",
         ),
         (
             of(*[("EMERGENT", "+", "++")] * 12),
-            "On the 12 items",
-            " one of these 2 raters, for their difference has no interval: all gradings equal.",
+            "On 12 items nothing can be said of the judge beside one of these 2 raters.",
+            None,
+            "The difference in kappa has no interval: all gradings equal.",
         ),
-        (of(*BETTER, scenarios=20, agents=True), BEGIN, "; these raters are language-model agents, not people."),
+        (
+            of(*BETTER, scenarios=20, agents=True),
+            BEGIN,
+            "higher",
+            "These raters are language-model agents, not people.",
+        ),
     ],
 )
-def test_a_side_is_named_only_where_the_numbers_carry_it(ratings, begin, end):
-    text = study_headline(study(ratings))
-    assert text.startswith(begin)
-    assert text.endswith(end)
+def test_a_side_is_named_only_where_the_numbers_carry_it(ratings, begin, side, below):
+    result = study(ratings)
+    first = study_headline(result)
+    assert first.text.startswith(begin)
+    assert (first.side, below in ("", *first.caveats)) == (side, True)
+    assert len(first.text.split()) <= 30
+    assert first.text.count("95 %") <= 1
+    if side:
+        # The sign, the number and the interval of the sentence are those of the value.
+        assert (first.number.value > 0) == (side == "higher")
+        assert f"{first.number.value:+.2f} in kappa (95 % {first.number.low:+.2f} to " in first.text
+        assert documented(ratings)["claim"] | {"caveats": None} == first.claim | {"caveats": None}
 
 
-def test_what_raises_the_agreement_is_said_in_the_same_sentence():
+def test_what_raises_the_agreement_is_said_first_below_the_sentence():
     result = replace(study(of(*BETTER, scenarios=20), learned_on=3), roles=(("judge", "embedded"),))
-    assert study_headline(result).startswith(f"{DEMONSTRATION}{BEGIN} better")
-    assert study_headline(result).endswith(
-        "; the judge was compiled on 3 of the rated items, so that this is no test of it."
-    )
+    first = study_headline(result)
+    assert first.text.startswith(f"{DEMONSTRATION}{BEGIN} better")
+    assert first.caveats[0] == "The judge was compiled on 3 of these items: this is no test of it."
     assert "agreement on them is no test" in flat(result)
 
 
