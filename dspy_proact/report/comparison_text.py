@@ -158,7 +158,7 @@ def _weighted(differences: "Differences", title: str) -> TerminalTable:
 
 
 def _passes(comparison: "Comparison") -> TerminalTable:
-    rows = {**comparison.lenient.rows, "micro": comparison.lenient.micro}.items()
+    rows = [(name, row) for name, row in comparison.lenient.ordered.items() if name != "macro"]
     adjusted = {name: passes for name, (_, passes) in comparison.lenient.adjusted.items()}
     cells = (
         [name, str(passes.only_a), str(passes.only_b), str(passes.both), *_tested(row.pass_rate, adjusted.get(name))]
