@@ -343,7 +343,7 @@ def rejudge(
             judge_program=judge_program,
             gate=gate,
         )
-        for responses in existing_responses(declared, run, corpus)
+        for responses in existing_responses(declared, run, corpus, chosen.settings(declared, answers=False))
     ]
     alone = len(rejudgings) == 1
     ending = run_all([(rejudging, _path(rejudging, output.out, alone)) for rejudging in rejudgings], scope, output)

@@ -23,6 +23,7 @@ from dspy_proact.runs import (
     Failure,
     RoleIdentity,
     RunFolder,
+    Settings,
     StageEvent,
     StageKey,
     latest,
@@ -140,7 +141,9 @@ class Responses:
         )
 
 
-def existing_responses(declared: Benchmark[Any, Any], path: Path, corpus: str | None) -> Sequence[Responses]:
+def existing_responses(
+    declared: Benchmark[Any, Any], path: Path, corpus: str | None, settings: Settings
+) -> Sequence[Responses]:
     """Answers to be judged again: those of a run, which knows its corpus, or those of each model in a results file.
 
     Raises a `UsageError` where there is no run, a corpus is named beside one, or the benchmark reads no results files.
@@ -148,7 +151,7 @@ def existing_responses(declared: Benchmark[Any, Any], path: Path, corpus: str | 
     if content_of(path).kind is Kind.FILE:
         if declared.results is None or declared.results.responses is None:
             raise UsageError(f"{path}: {declared.name} reads no results files; name the folder of a run")
-        return declared.results.responses(path, corpus)
+        return declared.results.responses(path, corpus, settings)
     if corpus is not None:
         raise UsageError("`corpus` is for results files; a run knows its corpus")
     return [Responses.of_run(RunFolder(path), declared)]

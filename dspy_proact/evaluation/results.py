@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.responses import Responses
-    from dspy_proact.runs import RunFolder
+    from dspy_proact.runs import RunFolder, Settings
 
 
 @dataclass(frozen=True)
@@ -39,5 +39,6 @@ class ResultsFormat:
     """A results file, for `report FILE`."""
     write: "Callable[[RunFolder, Any, Path], Sequence[str]] | None" = None
     """Write a run, with its `report.Summary`, to a path, for `export`; what the format cannot hold, a line each."""
-    responses: "Callable[[Path, str | None], Sequence[Responses]] | None" = None
-    """The answers in a file, those of each model apart, for `rejudge`; the corpus as `--corpus` names it, if any."""
+    responses: "Callable[[Path, str | None, Settings], Sequence[Responses]] | None" = None
+    """The answers in a file, those of each model apart, for `rejudge`; the corpus as `--corpus` names it, if any. The
+    settings decide how they are read."""

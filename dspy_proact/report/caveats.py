@@ -1,5 +1,6 @@
 """What makes the numbers of a run doubtful as a whole: it stands right below the headline, in every report."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,8 @@ _MEND = "Give it a longer context; with Ollama num_ctx of the model, or OLLAMA_C
 
 
 def caveats(summary: "Summary") -> list[str]:
-    """Sentences on a judge that does not quote, and on servers that cut prompts, drop images or count nothing."""
-    return [*_unquoted(summary), *_prompts(summary), *_uncounted(summary.usage)]
+    """Sentences on a judge that does not quote, on duplicate cases, and on servers that cut or drop or do not count."""
+    return [*_unquoted(summary), *_duplicates(summary), *_prompts(summary), *_uncounted(summary.usage)]
 
 
 def _unquoted(summary: "Summary") -> Iterator[str]:
@@ -27,7 +28,21 @@ def _unquoted(summary: "Summary") -> Iterator[str]:
         known = [verdict.verified for verdict in own if verdict.verified is not None]
         if len(known) >= _FEWEST and 2 * sum(known) < len(known):
             share = f"{sum(known):,} of its {counted(len(known), 'verdict')} of {' or '.join(better)}"
-            yield f"{summary.judge_names[judge]} quotes what is not there: {share} quote words found in the response."
+            yield f"{summary.judge_names[judge]} seldom quotes the response: words of it stand in {share}."
+
+
+def _duplicates(summary: "Summary") -> Iterator[str]:
+    """Of what a run kept of its cases; views that are so long that they stay on disk are not compared."""
+    first, again = dict[str, str](), dict[str, str]()
+    for outcome in summary.outcomes if summary.manifest else ():
+        if isinstance(outcome.view, dict) and outcome.view:
+            content = json.dumps([outcome.stratum, outcome.view], sort_keys=True)
+            if first.setdefault(content, outcome.key) != outcome.key:
+                again.setdefault(outcome.key, first[content])
+    if again:
+        key, before = next(iter(again.items()))
+        cases = f"{len(again):,} of {counted(len(again) + len(first), summary.nouns.case, summary.nouns.cases)}"
+        yield f"duplicates: {cases} with the same content as an earlier one, such as {key!r} and {before!r}; all count."
 
 
 def _prompts(summary: "Summary") -> Iterator[str]:

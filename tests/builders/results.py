@@ -161,7 +161,7 @@ def _trigger(draw: st.DrawFn, dialogue: str, turn: int) -> ResultTrigger:
     }
     record = {
         "user_message": draw(TEXTS),
-        "response": draw(st.none() | TEXTS),
+        "response": draw(st.none() | TEXTS.filter(str.strip)),
         "curated_response": draw(st.none() | TEXTS),
     }
     missing = {"user_message": None, "response": None, "curated_response": None}

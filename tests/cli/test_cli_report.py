@@ -213,4 +213,4 @@ def test_what_the_official_format_cannot_hold_is_said_and_the_file_has_the_same_
     assert "Next: dspy-proact report exports/run.jsonl" in err
     of_run, of_file = (json.loads(proact("report", path, "--json")[1]) for path in (four, "exports/run.jsonl"))
     assert (of_file["phases"], of_file["overall"]) == (of_run["phases"], of_run["overall"])
-    assert of_file["triggers"]["unscored_reasons"] == {"no_response": 1}
+    assert of_file["triggers"]["unscored_reasons"] == {"response: no_response": 1}

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from builders.riddles import JUDGE, SCORES, answered, call, cases, graded, manifest, written
+from builders.riddles import SCORES, Riddle, answered, call, cases, graded, manifest, written
 from drivers.terminal import printed
 from fakes.server import Answer, healthy, verdict
 
@@ -61,11 +61,12 @@ def test_a_server_that_counts_no_tokens_is_not_said_to_count_none(server, tmp_pa
     assert usage["reason"]
 
 
-def test_a_judge_that_quotes_what_is_not_there_is_named(server, tmp_path, proactbench):
+def test_a_judge_that_seldom_quotes_the_response_is_named(server, tmp_path, proactbench):
     invented = counting(lambda size: size // 4, verdict("PASS", ["a zebra on the boat"]))
     summary = run(server, tmp_path, assistant=counting(lambda size: size // 4), judge=invented)
     (line,) = caveats(summary)
-    assert line.startswith("hosted_vllm/any quotes what is not there: 0 of its 4 verdicts of PASS or PARTIAL")
+    of = "0 of its 4 verdicts of PASS or PARTIAL"
+    assert line == f"hosted_vllm/any seldom quotes the response: words of it stand in {of}."
 
 
 def test_half_of_the_verdicts_are_enough_and_a_fail_that_quotes_nothing_counts_in_none(tmp_path):
@@ -81,7 +82,20 @@ def test_half_of_the_verdicts_are_enough_and_a_fail_that_quotes_nothing_counts_i
     assert caveats(summary("half", True, False, None, True, False, False)) == []
     assert caveats(summary("few", False, False, False, None, None, False)) == []
     (line,) = caveats(summary("fewer", True, False, False, False, None, True))
-    assert line.startswith(f"{JUDGE} quotes what is not there: 1 of its 4 verdicts of {' or '.join([*SCORES][:2])}")
+    assert line.endswith(f"words of it stand in 1 of its 4 verdicts of {' or '.join([*SCORES][:2])}.")
+
+
+def test_cases_with_the_same_content_under_several_keys_are_counted_once_each(tmp_path):
+    """Of a, b, c and d, b and d say what a says."""
+
+    def summary(name, *texts):
+        made = [replace(case, view=Riddle(text=text)) for case, text in zip(cases(*"abcd"), texts, strict=True)]
+        events = [event for key in "abcd" for event in (answered(key, call()), graded(key, next(iter(SCORES))))]
+        return summarize(written(tmp_path / name, manifest(), made, events))
+
+    (line,) = caveats(summary("twice", "Who?", "Who?", "What?", "Who?"))
+    assert line == "duplicates: 2 of 4 cases with the same content as an earlier one, such as 'b' and 'a'; all count."
+    assert caveats(summary("once", "1", "2", "3", "4")) == []
 
 
 COUNTS = {

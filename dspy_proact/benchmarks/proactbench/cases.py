@@ -8,7 +8,7 @@ from dspy_proact.benchmarks.proactbench.corpus.results import Results, read_resu
 from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, JudgeView, Response, usable
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.evaluation.responses import Responses, response_stage
-from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord, Failure, RoleIdentity, StageEvent
+from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord, Failure, RoleIdentity, Settings, StageEvent
 
 
 def case_set_of(corpus: Corpus, controls: bool = True) -> CaseSet:
@@ -40,7 +40,7 @@ def answered_corpus(results: Results, named: str | None) -> Corpus | None:
     return sample if answered and answered <= dialogues else None
 
 
-def responses_in(path: Path, named: str | None) -> list[Responses]:
+def responses_in(path: Path, named: str | None, _: Settings | None = None) -> list[Responses]:
     """Those of a results file of the official evaluator, with the corpus that it answers."""
     results = read_results(path)
     if (corpus := answered_corpus(results, named)) is None:

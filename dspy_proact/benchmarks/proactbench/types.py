@@ -127,6 +127,15 @@ def usable(text: str) -> str:
     return text
 
 
+EVALUATED = "EVALUATED"
+"""The official status of a verdict that was given."""
+
+
+def is_evaluated(status: object) -> bool:
+    """Whether a status says that a verdict was given, in any case and with blanks around it."""
+    return isinstance(status, str) and status.strip().upper() == EVALUATED
+
+
 class Verdict(Frozen):
     """What the judge returned for one response."""
 

@@ -2,8 +2,9 @@
 
 What must be known of it: the word "null" stands as a proposal in up to 67 of 227 turns of an agent, and the authors'
 evaluator counted it as one; here it is silence. Where a turn holds an object with the corpus's own candidates, nothing
-was answered (21 turns of Claude 3.5 Sonnet); the evaluator counted these as proposals too, and here they are unscored.
-The events are an earlier version of the corpus's, 227 where that has 233, and are taken as they stand here.
+was answered (21 turns of Claude 3.5 Sonnet); the evaluator took the object's one name for the proposal, and here they
+are unscored. With `upstream_rule` both are read as the evaluator read them, which gives all published counts. The
+events are an earlier version of the corpus's, 227 where that has 233, and are taken as they stand here.
 """
 
 import hashlib
@@ -20,7 +21,7 @@ from dspy_proact.evaluation.responses import Responses, response_stage
 from dspy_proact.files.archives import Archive
 from dspy_proact.files.rows import elements, read_bytes, text_of
 from dspy_proact.plain_text import encodable
-from dspy_proact.runs import Case, CaseSet, Failure, RoleIdentity, StageEvent
+from dspy_proact.runs import Case, CaseSet, Failure, RoleIdentity, Settings, StageEvent
 
 OFFICIAL: dict[str, Kind] = {
     **{f"code_{number}.json": "coding" for number in range(11, 17)},
@@ -32,8 +33,8 @@ _LARGEST = 256 << 20
 _WANTED = "the authors' eval/traces.zip"
 
 
-def read_outputs(path: Path, corpus: str | None = None) -> tuple[Responses, ...]:
-    """What each agent of an archive did on the official traces, in the order of their names.
+def read_outputs(path: Path, corpus: str | None = None, settings: Settings | None = None) -> tuple[Responses, ...]:
+    """What each agent of an archive did on the official traces, in the order of their names, as the settings read it.
 
     Raises a `CorpusError` where it is no such archive, or a file in it is damaged or missing, and a `UsageError` where
     a corpus is named, which the archive holds already.
@@ -53,11 +54,12 @@ def read_outputs(path: Path, corpus: str | None = None) -> tuple[Responses, ...]
     if not files:
         raise CorpusError(f"holds no outputs of an agent; give {_WANTED}", source=source)
     sha256 = hashlib.sha256(read_bytes(source, _WANTED)).hexdigest()
-    return tuple(_responses(source, sha256, agent, files[agent]) for agent in sorted(files))
+    upstream = settings is not None and ProactiveAgentSettings.of(settings).upstream_rule
+    return tuple(_responses(source, sha256, agent, files[agent], upstream) for agent in sorted(files))
 
 
-def _responses(source: str, sha256: str, agent: str, files: dict[str, bytes]) -> Responses:
-    where, settings = f"{source}, {agent}", ProactiveAgentSettings()
+def _responses(source: str, sha256: str, agent: str, files: dict[str, bytes], upstream: bool) -> Responses:
+    where, settings = f"{source}, {agent}", ProactiveAgentSettings(upstream_rule=upstream)
     if missing := sorted(OFFICIAL.keys() - files.keys()):
         raise CorpusError(f"lacks {missing[0]}; an agent answers all {len(OFFICIAL)} traces", source=where)
     cases, stages, ignored = list[Case](), list[StageEvent](), Counter[str]()
@@ -66,7 +68,7 @@ def _responses(source: str, sha256: str, agent: str, files: dict[str, bytes]) ->
         trace: Trace = read_trace(file, data, OFFICIAL[name], ignored)
         for number, element in enumerate(elements(text_of(data, file), file), start=1):
             case = trace.case(number, settings.window)
-            done = assistance_of(Row.of(element))
+            done = assistance_of(Row.of(element), upstream)
             failure = None if done else Failure(kind="content", reason="missing", detail="the archive holds no output")
             cases.append(case)
             stages.append(response_stage(case.key, done, failure))
@@ -82,14 +84,14 @@ def _responses(source: str, sha256: str, agent: str, files: dict[str, bytes]) ->
     )
 
 
-def assistance_of(row: Row) -> Assistance | None:
+def assistance_of(row: Row, upstream: bool = False) -> Assistance | None:
     """What an agent did at a turn; None where the row holds no output of it."""
-    if not isinstance(row.agent_response, list):
+    if not isinstance(row.agent_response, list | dict if upstream else list):
         return None
-    proposals: Sequence[Any] = row.agent_response
+    proposals: Sequence[Any] = [*row.agent_response]  # of an object its names
     # One agent answered with a call of a tool, which the evaluator showed to its judge as it stands.
     texts = (text if isinstance(text, str) or text is None else json.dumps(text, sort_keys=True) for text in proposals)
     further = row.other_infomation if isinstance(row.other_infomation, dict) else {}
     purpose, message = (encodable(str(further.get(name) or "")) for name in ("Purpose", "Response"))
-    kept = tuple(encodable(plain) for text in texts if (plain := stripped(text)))
+    kept = tuple(encodable(plain) for text in texts if (plain := (text or "" if upstream else stripped(text))))
     return Assistance(purpose=purpose, proposals=kept, message=message)

@@ -44,13 +44,17 @@ class ProactiveAgentSettings(Rules, Settings):
     silence: bool = Field(default=False, exclude=True)
     """Also read votes on silence, for agree and optimize judge; the official label contradicts most of them."""
 
+    upstream_rule: bool = False
+    """Read the authors' archive of outputs, for rejudge, as their evaluator did: the word null is a proposal, and so is
+    the object that stands where an agent did not answer."""
+
     @property
     def without_effect(self) -> Mapping[str, str]:
         """Settings without effect, each with the setting that makes it so."""
         unused = dict(self.rules_without_effect)
         if self.baseline != "none":
             unused |= dict.fromkeys(("candidates", "history"), f"baseline={self.baseline}")
-        return unused | {"silence": "eval, which reads no votes"}
+        return unused | {"silence": "eval, which reads no votes", "upstream_rule": "eval, which reads no archive"}
 
 
 class TurnView(Frozen):

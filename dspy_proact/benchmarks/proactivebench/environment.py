@@ -23,7 +23,7 @@ Evaluation = Literal["correct", "wrong", "mismatch"]
 Act = Literal["ask", "abstain", "guess", "none"]
 """What a text does: choose a move, an abstention, a category, or nothing that is offered."""
 _BROKEN, _BEFORE, _AFTER = (f"natural_bluebl_greenr-banana-s{number}" for number in (6, 5, 7))
-"""An image that is broken in the published corpus, and its neighbours, which are shown in its place."""
+"""An image that is broken in the published corpus, and its neighbours, which moves lead to in its place."""
 _CUT = re.compile(r".*[A-Z]\.\s*")
 
 
@@ -97,7 +97,7 @@ class Environment:
         clear = int(self.reference or self._at_last(state))
         path = self.entry.image_template.replace("{image}", f"{number:0{self.world.digits}}")
         path = path.replace("{level}", str(number)).replace("{informative}", str(clear))
-        return path.replace(_BROKEN, _BEFORE if state.last == "left" else _AFTER)
+        return path if self.reference else path.replace(_BROKEN, _BEFORE if state.last == "left" else _AFTER)
 
     def crop(self, state: State) -> Box | None:
         """The part of the image that a step shows; None for all of it."""
@@ -133,7 +133,7 @@ class Environment:
         action = None
         if move is not None and on_move == "correct" and on_category != "correct":
             key, own = f"{self.world.name}/{entry.id}/{state.turns}", self.world.actions_of(move)
-            category, action = None, drawn(key, sorted(self.world.actions)) if self.control else own.pop()
+            category, action = None, drawn(key, self._possible) if self.control else own.pop()
         option = move if category is None else category
         act = "none" if option is None else "guess" if category else "abstain" if abstains(option) else "ask"
         outcome = StepOutcome(
@@ -158,6 +158,12 @@ class Environment:
         across = state.across + (action in ("left", "right", "zoom"))
         along = state.along + (action in ("up", "down", "zoom"))
         return State(number % count if world.circular else number, turns, action, across, along)
+
+    @property
+    def _possible(self) -> list[str]:
+        """Actions of its own that a move may do: in COCO those of the entry's direction."""
+        ways = set(self.entry.ways) if self.world.name == "COCO" else set(self.world.actions)
+        return sorted(ways & set(self.world.actions))
 
     def _at_last(self, state: State) -> bool:
         return self.world.category_at_last and state.turns + 1 >= self.entry.num_images

@@ -87,7 +87,8 @@ def grade_calls(case: Case, answer: Solution | None, judge: Any, settings: Setti
     if answer is None and wanted.baseline == "none":
         words, gold = "word " * ASSUMED_WORDS, view.gold
         answer = Solution(bottleneck=words, action=gold.action, parameters=gold.parameters)
-    questions = questions_of(view, answer or Solution(), wanted)
+    answer = answer or Solution()
+    questions = questions_of(view, answer.as_published if wanted.upstream_rule else answer, wanted)
     return [ExpectedCall(judge.messages(inputs), _VERDICT_TOKENS) for inputs in questions.values()]
 
 
@@ -238,7 +239,7 @@ class Probe(RuledBenchmark[Solution, ProbeGrade]):
     async def grade(self, case: Case, answer: Solution, ask: "Ask") -> Scored[ProbeGrade]:
         """Ids counted, and what a judge says of the description and of the parameters, where there is any."""
         view, settings = case.view_as(ProbeView), ProbeSettings.of(ask.settings)
-        judging = self.module("judging")
+        judging, answer = self.module("judging"), answer.as_published if settings.upstream_rule else answer
         questions = judging.questions_of(view, answer, settings)
         predictions = {part: await ask(**inputs) for part, inputs in questions.items()}
         return graded(view, answer, settings, *judging.verdicts(predictions))

@@ -33,7 +33,8 @@ class ProbeSettings(EmbedderSettings, Baseline, Settings):
     """Opaque ids, items reduced to their content, a seeded order; false shows what the files leak."""
     upstream_rule: bool = False
     """Grade by the published rule: who, what and why are never n/a, even without one, and the rest always may be; the
-    right action is judged even without parameters."""
+    right action is judged even without parameters; ids and actions with blanks around them are wrong, a text
+    in place of a list of ids counts as its letters, and null evidence as an answer that cannot be read."""
     strict: bool = Field(default=False, exclude=True)
     """Refuse a corpus with a task whose files cannot be used; otherwise it is left out and counted."""
     embedder: str | None = None

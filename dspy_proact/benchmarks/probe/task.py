@@ -10,13 +10,16 @@ Names of fields are those of the official files, or say what these mean. Nothing
 Docstrings and fields of what programs are shown are part of the hash by which a compiled program is accepted.
 """
 
+import json
+from collections.abc import Mapping
 from importlib.resources import files
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from dspy_proact.benchmarks.probe.settings import OracleName
 from dspy_proact.files.rows import Text
+from dspy_proact.plain_text import encodable
 from dspy_proact.types import Frozen
 
 DATA = files("dspy_proact.benchmarks.probe") / "data"
@@ -176,6 +179,33 @@ class ProbeView(TaskView):
         return TaskView(world=self.world, items=self.items, actions=self.actions)
 
 
+class Written(Frozen):
+    """Parts of an answer as the official program reads them, which strips nothing and takes evidence for a set."""
+
+    evidence: tuple[str, ...] | None = ()
+    """A text is the set of its characters, an object that of its names; None where no set can be made of it, as of
+    null: there the program leaves the answer out of its means."""
+    action: str = ""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """Those of the solution; a text that is no JSON is one parameter."""
+
+    @classmethod
+    def of(
+        cls, written: Mapping[str, Any], evidence: tuple[str, ...], action: str, parameters: dict[str, Any]
+    ) -> Self | None:
+        """Parts as they were `written`, of which these were read; None where the official program reads the same."""
+        named, taken = written.get("evidence", evidence), written.get("action", action)
+        known: tuple[str, ...] | None = None
+        if isinstance(named, str | list | tuple | dict) and not any(isinstance(id_, list | dict) for id_ in named):
+            texts = (encodable(id_) if isinstance(id_, str) else json.dumps(id_) for id_ in named)
+            known = tuple(dict.fromkeys(texts))
+        filled = written.get("parameters")
+        raw = {"raw_parameters": encodable(filled)} if filled and isinstance(filled, str) and not parameters else None
+        action_there = encodable(taken) if isinstance(taken, str) else ""
+        own = cls(evidence=known, action=action_there, parameters=raw or parameters)
+        return None if own == cls(evidence=evidence, action=action, parameters=parameters) else own
+
+
 class Solution(Frozen):
     """What an agent answers. A part that is missing or malformed is empty, and named among the faults."""
 
@@ -195,6 +225,17 @@ class Solution(Frozen):
     turns or calls ran out). A malformed answer is kept and scores what its readable parts earn."""
     truncated: bool = False
     """Whether any of its answers was cut at the token limit."""
+    written: Written | None = Field(default=None, exclude_if=lambda value: value is None)
+    """What the official program reads otherwise; None where it reads the same."""
+
+    @property
+    def as_published(self) -> "Solution":
+        """As the official program reads it; where that leaves it out, all parts of it are faults."""
+        if self.written is None:
+            return self
+        if self.written.evidence is None:
+            return Solution(turns=self.turns, faults=PARTS, touched=self.touched, truncated=self.truncated)
+        return self.model_copy(update=dict(self.written))
 
 
 def shown(oracle: OracleName, view: ProbeView) -> TaskView:

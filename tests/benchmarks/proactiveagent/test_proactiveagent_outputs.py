@@ -47,6 +47,19 @@ def test_the_archive_has_15_agents_whose_silence_gives_the_published_counts(data
     assert {row.name for row in published_rows()} - {agent.identity.model for agent in agents} == {"activenoagent"}
 
 
+def test_by_the_upstream_rule_all_15_agents_propose_as_often_as_their_published_rows(data):
+    from dspy_proact.benchmarks.proactiveagent.report import published_counts
+    from dspy_proact.benchmarks.proactiveagent.turns import ProactiveAgentSettings
+
+    archive, rule = data / "proactiveagent" / "traces.zip", ProactiveAgentSettings(upstream_rule=True)
+    for agent in read_outputs(archive, settings=rule):
+        kinds = {case.key: case.stratum for case in agent.case_set.cases}
+        acted = Counter((kinds[stage.key.case], bool(stage.answer["proposals"])) for stage in agent.stages)
+        for kind, (tp, fp, tn, fn) in published_counts()[agent.identity.model].items():
+            assert (acted[kind, True], acted[kind, False]) == (tp + fp, tn + fn)
+        assert agent.settings["upstream_rule"] is True
+
+
 def test_a_judge_that_repeats_the_published_verdicts_gives_the_published_results_files(data):
     """Of each file the counts are known, so that a judge can be told how often to accept what: the sixteen files."""
     from dspy_proact.benchmarks.proactiveagent.report import published_counts
@@ -121,6 +134,9 @@ def test_what_an_agent_did_is_read_as_a_proposal_as_silence_or_as_nothing(tmp_pa
     from dspy_proact.benchmarks.proactiveagent.corpus import Row
 
     other = {"other_infomation": {"Purpose": "to work", "Response": "Shall I?", "Thoughts": "none of ours"}}
+    null, task = Assistance(proposals=("null",)), Assistance(proposals=("candidate_task",))
+    for inputs, read in ((["null"], null), ([None], Assistance()), ({"candidate_task": ["Do it."]}, task)):
+        assert assistance_of(Row.model_validate(row("one", agent_response=inputs)), upstream=True) == read
     for inputs, read in (
         ([], Assistance()),
         (["null"], Assistance()),
@@ -182,5 +198,9 @@ def test_every_agent_of_an_archive_makes_a_run_of_its_own(proact, tmp_path):
     message = proact("leaderboard", *paths, "--benchmark", "proactiveagent", "--explain")[1]
     assert "runs judged by embedded" in " ".join(message.split())
     assert proact("rejudge", path, *of, "--out", "all", "--json")[0] == 3
+    status, out, _ = proact("rejudge", path, *of, "--set", "upstream_rule=true", "--out", "published", "--json")
+    assert (status, [run["overall"]["measures"]["acted"]["value"] for run in json.loads(out)]) == (0, [1, 1])
+    for verb in (("rejudge", paths[0]), ("eval",)):  # the answers of a run were read already
+        assert "--set upstream_rule" in proact(*verb, *of, "--set", "upstream_rule=true")[2]
     assert "holds a run" in proact("rejudge", path, *of, "--out", paths[0])[2]
     assert "--corpus" in proact("rejudge", path, *of, "--corpus", "sample")[2]

@@ -183,6 +183,38 @@ def test_an_image_that_is_broken_in_the_corpus_is_replaced_by_its_neighbour():
     assert (further.image, back.image, world.path(back)) == (7, 6, "natural_bluebl_greenr-banana-s5.png")
 
 
+def test_the_clear_image_is_the_one_that_is_named_even_where_it_is_broken():
+    template = {"image_template": "natural_bluebl_greenr-banana-s{image}.png", "num_images": 14, "reference_image": 6}
+    world = environment("ROD", reference=True, **template)
+    assert world.path(world.start) == "natural_bluebl_greenr-banana-s6.png"
+
+
+def test_a_move_names_the_noise_by_the_official_key_alone():
+    """An option of another key may speak of noise; one that only does so names no action."""
+    jpeg = "Undo the compression noise."
+    assert WORLDS["IN-C"].actions_of(jpeg) == {"jpeg"}
+    made = environment("IN-C", options=[jpeg, "I do not know."], quality_answer=jpeg)
+    assert made.step(made.start, "A")[1].action == "jpeg"
+    with pytest.raises(CorpusError, match="names none"):
+        entry("IN-C", options=["Reduce the noise."], quality_answer="Reduce the noise.")
+
+
+@pytest.mark.parametrize(
+    ("direction", "actions"), [("left", {"left"}), ("left_up", {"left", "up"}), ("zoom", {"zoom"})]
+)
+def test_a_move_of_the_control_does_what_the_direction_of_a_crop_allows_and_always_widens_it(direction, actions):
+    """Upstream draws among the actions of the entry; another one would change nothing and count as a useful move."""
+    options = ["Move farther away."] if direction == "zoom" else ["Move the camera to the left."]
+    done = set()
+    for number in range(20):
+        own = entry("COCO", id=number, direction=direction, options=[*options, "I do not know."])
+        made = Environment(WORLDS["COCO"], controlled(WORLDS["COCO"], own), control=True)
+        state, outcome = made.step(made.start, "A")
+        assert made.crop(state) != made.crop(made.start)
+        done.add(outcome.action)
+    assert done == actions
+
+
 def test_the_control_offers_moves_of_other_environments_that_do_anything():
     for name in NAMES:
         own, world = entry(name), WORLDS[name]

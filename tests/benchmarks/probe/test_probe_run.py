@@ -31,12 +31,13 @@ from support.probe_tasks import Size, write_synthetic
 from support.provider import Faulty, SimulatedProvider, refusal
 from support.provider import Scripted as Reply
 
-from dspy_proact import Evaluation, Gate, Limits, ModelSpec, Reading, RunFolder, print_summary, summarize
+from dspy_proact import Evaluation, Gate, Limits, ModelSpec, Reading, Responses, RunFolder, print_summary, summarize
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
 from dspy_proact.benchmarks.probe.task import Solution, TaskView
 from dspy_proact.calls import Price
 from dspy_proact.errors import ContentError, LimitReached, UsageError
+from dspy_proact.evaluation.evaluation import Rejudging
 
 AGENT = pytest.mark.parametrize("agent", get_args(AgentName))
 SMALL = Size(items=10, words=30, actions=4)
@@ -106,7 +107,7 @@ FILLED = ({"parameters": PARAMETERS}, {"parameters": json.dumps(PARAMETERS)})
 @pytest.mark.parametrize(
     ("inputs", "upstream", "judged"),
     [
-        *((inputs, True, "{}") for inputs in UNFILLED),
+        *((inputs, True, '{"raw_parameters": "Tom"}' if "Tom" in inputs.values() else "{}") for inputs in UNFILLED),
         *((inputs, False, None) for inputs in UNFILLED),
         *((inputs, upstream, json.dumps(PARAMETERS)) for inputs in FILLED for upstream in (True, False)),
     ],
@@ -119,6 +120,34 @@ def test_parameters_of_the_right_action_are_judged_and_empty_ones_by_the_publish
     at(server, "single", corpus_of(task()), {"upstream_rule": upstream}).run(tmp_path / "run")
     assert [inputs_of(sent)["given"] for sent in server.of("judge")] == ([f"| {judged}"] if judged else [])
     assert means(summarize(RunFolder(tmp_path / "run")))["task"] == (1 if inputs in FILLED else 0)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "ours", "published"),
+    [
+        # Evidence and action as they are written: F1 and task by our rule and by the published one, None: left out.
+        ({}, (1, 1), (1, 1)),
+        ({"evidence": "item_a1"}, (2 / 3, 1), (0, 1)),  # one of two, against letters
+        ({"evidence": ["item_a1", " item_b2 "]}, (1, 1), (0.5, 1)),  # one of two, and one that is none
+        ({"evidence": {"item_a1": "it", "item_b2": "too"}}, (0, 1), (1, 1)),
+        ({"evidence": None}, (0, 1), None),
+        ({"evidence": [{"id": "item_a1"}]}, (0, 1), None),
+        ({"evidence": [1, "item_a1"]}, (0, 1), (0.5, 1)),
+        ({"evidence": []}, (0, 1), (0, 1)),
+        ({"action": " request_key "}, (1, 1), (1, 0)),
+    ],
+)
+def test_an_answer_is_read_by_either_rule_when_it_is_graded(server, tmp_path, inputs, ours, published):
+    answer = {"reasoning": "so", "evidence": ["item_a1", "item_b2"], "bottleneck": "", "action": "request_key"}
+    answer |= {"parameters": PARAMETERS, **inputs}
+    server.script = lambda sent: Answer(json.dumps(answer)) if sent.role == "assistant" else played(sent)
+    at(server, "single", corpus_of(task())).run(tmp_path / "run")
+    rule = ProbeSettings(upstream_rule=True)
+    Rejudging(Responses.of_run(RunFolder(tmp_path / "run")), judge_at(server), settings=rule).run(tmp_path / "again")
+    for folder, wanted in (("run", ours), ("again", published)):
+        measured = means(summarize(RunFolder(tmp_path / folder)))
+        assert (measured["f1"], measured["task"]) == pytest.approx(wanted or (0, 0))
+        assert measured["read_task"] == (None if wanted is None else wanted[1])
 
 
 # Settings

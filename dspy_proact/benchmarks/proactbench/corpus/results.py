@@ -19,15 +19,15 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import DialogueRow, RowRubric, rubric_of, trigger_key
-from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Rubric
+from dspy_proact.benchmarks.proactbench.types import EVALUATED, Grade, Origin, Rubric, is_evaluated
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Id, Line, Name, RawPart, lines_in, lines_of, read_bytes
 from dspy_proact.kept import write_file
 from dspy_proact.plain_text import encodable, map_texts, shown
 from dspy_proact.types import Frozen
 
-_EVALUATED, _SKIPPED = "EVALUATED", "SKIPPED"
-"""The format's words for the status of a verdict."""
+_SKIPPED = "SKIPPED"
+"""The format's word for the status of a missing verdict."""
 _TEXTS = TypeAdapter(tuple[str, ...])
 _USAGE = ("prompt_tokens", "completion_tokens", "calls")
 Count = Annotated[int, Field(ge=0)]
@@ -68,17 +68,17 @@ class ResultTrigger(Frozen):
     def grade(self) -> Grade | None:
         """What the judge said; None when unscored.
 
-        A status or label that differs from the format in case or outer blanks only is read as what it says. A verdict
-        on an empty response counts, as in the official evaluator.
+        A status or label that differs from the format in case or outer blanks only is read as what it says. An empty
+        response has no grade, as in a run, though the official evaluator counts a verdict on it.
         """
-        if self.label is None or not self._evaluated:
+        if self.label is None or not self._evaluated or self._empty:
             return None
         return next((grade for grade in Grade if grade == self.label.strip().upper()), None)
 
     @property
     def stray(self) -> bool:
         """Whether a verdict is not in the format's own words, exactly: the official evaluator loses it."""
-        if self.status == _EVALUATED:
+        if self.status == EVALUATED:
             return self.label is not None and self.label not in tuple(Grade)
         return self.status != _SKIPPED and (self.status is not None or self.label is not None)
 
@@ -88,16 +88,22 @@ class ResultTrigger(Frozen):
         if self.grade is not None:
             return None
         if self.response is None:
-            return "no_response"
+            return "response: no_response"
+        if self._empty:
+            return "response: empty"
         if not self._evaluated and (self.status is not None or self.label is not None):
             return "not_evaluated"
         if self.label is not None:
             return "stray_label"
-        return "no_verdict" if self.response.strip() else "empty_response"
+        return "no_verdict"
 
     @property
     def _evaluated(self) -> bool:
-        return self.status is not None and self.status.strip().upper() == _EVALUATED
+        return is_evaluated(self.status)
+
+    @property
+    def _empty(self) -> bool:
+        return self.response is not None and not self.response.strip()
 
 
 def quotes(value: object) -> tuple[str, ...]:
@@ -339,7 +345,7 @@ def _row(model: str, origin: Origin, triggers: Sequence[ResultTrigger], used: Us
         counts[trigger.grade or _SKIPPED] += 1
         if trigger.grade is not None:
             verdict = {
-                "status": _EVALUATED,
+                "status": EVALUATED,
                 "score": trigger.grade,
                 "rationale": trigger.reasoning,
                 "evidence": evidence_text(trigger.evidence),

@@ -22,7 +22,7 @@ from pydantic import BaseModel
 
 from dspy_proact.benchmarks.proactbench import embedded
 from dspy_proact.benchmarks.proactbench.programs.adapters import IndentedText, fingerprint
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn, Verdict
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn, Verdict, is_evaluated
 from dspy_proact.errors import StageError, UsageError
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.models import Role
@@ -214,7 +214,7 @@ class OfficialPrompt(FencedJSON):
         """What the official answer says, under our names; raises `ValueError` when it is not evaluated."""
         result = only_object(completion, {_RESULT})[_RESULT]
         result = only_object(result, {"status"}) if isinstance(result, str) else result
-        if not isinstance(result, dict) or result.get("status") != "EVALUATED":
+        if not isinstance(result, dict) or not is_evaluated(result.get("status")):
             raise ValueError("the response was not evaluated")
         if missing := sorted(theirs for ours, theirs in _FIELDS.items() if ours in names and theirs not in result):
             raise ValueError(f"the field {missing[0]!r} is missing")

@@ -93,7 +93,7 @@ def export_results(folder: RunFolder, summary: Summary, path: Path) -> list[str]
     used: defaultdict[str, defaultdict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for key, attempts in folder.attempts():
         if key.epoch == 1 and key.case in dialogues:
-            for call in attempts:
+            for call in (call for call in attempts if call.error is None):  # as the official evaluator counts them
                 tokens = {"prompt_tokens": call.prompt_tokens or 0, "completion_tokens": call.completion_tokens or 0}
                 used[dialogues[key.case]][call.role].update(tokens, calls=1)
     replaced = write_results(path, summary.model, [_trigger(outcome) for outcome in tried], used)

@@ -15,7 +15,7 @@ from dspy_proact.benchmarks.probe.agents.questions import PlanStep, Step
 from dspy_proact.benchmarks.probe.agents.sql import cut
 from dspy_proact.benchmarks.probe.agents.tools import Observation, Toolbox
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.task import PARTS, Solution, TaskView
+from dspy_proact.benchmarks.probe.task import PARTS, Solution, TaskView, Written
 from dspy_proact.calls import collect_calls, was_cut
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Embedder
@@ -35,10 +35,25 @@ _LESSONS = 2
 """Of the latest trials, that the next one is shown."""
 _EMPTY: Mapping[str, Any] = {"evidence": [], "bottleneck": "", "action": "", "parameters": {}}
 """An attempt of which nothing could be read."""
+_WRITTEN = "written "
 _REFERENCE = re.compile(r"\$(\w+)")
 
 
-class PartialJSON(FencedJSON):
+class SolutionJSON(FencedJSON):
+    """Keeps what the official program reads otherwise as it was `written`, under the fields' names and a mark."""
+
+    def __init__(self, *fenced: str, note: str = ""):
+        super().__init__(*fenced, note=note)
+        self.written = dict[str, Any]()
+
+    def answer(self, completion: str, names: set[str]) -> dict[str, Any]:
+        """The object with the named fields, as it was answered; raises `ValueError` when there is not one such."""
+        answer = super().answer(completion, names)
+        self.written |= {_WRITTEN + name: answer[name] for name in Written.model_fields if name in answer}
+        return answer
+
+
+class PartialJSON(SolutionJSON):
     """The adapter under a repair: reads each field by itself; one that is missing or malformed is None."""
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
@@ -72,14 +87,19 @@ class Session:
             return {}
         self.turns += 1
         try:
-            predictor = getattr(self._agent, question)
-            answer = await ask_for_fields(self._counted, predictor, self._agent.wording, **inputs)
+            predictor, adapters = getattr(self._agent, question), list[SolutionJSON]()
+
+            def wording(note: str) -> dspy.Adapter:
+                adapters.append(self._agent.wording(note))
+                return adapters[-1]
+
+            answer = await ask_for_fields(self._counted, predictor, wording, **inputs)
         except ContentError as error:
             self._last = error
             return {}
         fields = {name: value for name, value in answer.items() if value is not None}
         self._read_any = self._read_any or bool(fields)
-        return fields
+        return fields | adapters[-1].written
 
     async def _counted(self, predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
         if self.left < 1:
@@ -106,6 +126,7 @@ class Session:
         required = next((known.required for known in self.task.actions if known.id == action), None)
         sound = (evidence, bottleneck, required is not None, required is None or set(required) <= parameters.keys())
         missing = [part for part, is_sound in zip(PARTS, sound, strict=True) if not is_sound or part not in fields]
+        written = {name: fields[_WRITTEN + name] for name in Written.model_fields if _WRITTEN + name in fields}
         return Solution(
             evidence=evidence,
             bottleneck=bottleneck,
@@ -114,6 +135,7 @@ class Session:
             touched=self.tools.touched,
             turns=self.turns,
             faults=tuple(dict.fromkeys((*missing, *self.faults))),
+            written=Written.of(written, evidence, action, parameters),
         )
 
 
@@ -149,9 +171,9 @@ class AgentModule(Program):
         """The first request about these inputs."""
         return super().messages({**inputs, "steps": [], "left": self.turns, "most": self.turns})
 
-    def wording(self, note: str = "") -> FencedJSON:
+    def wording(self, note: str = "") -> SolutionJSON:
         """A repair takes what can be read of an answer."""
-        return PartialJSON(*_FENCED, note=note) if note else FencedJSON(*_FENCED)
+        return PartialJSON(*_FENCED, note=note) if note else SolutionJSON(*_FENCED)
 
     async def _work(self, session: Session) -> Mapping[str, Any]:
         """The fields of a solution, as far as they could be read."""

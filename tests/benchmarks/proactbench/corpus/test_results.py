@@ -150,9 +150,11 @@ def test_case_and_outer_blanks_are_read_over_and_marked(
 
 UNREAD: list[tuple[dict[str, Any] | None, str | None, str, bool]] = [
     # Result, response, reason, stray.
-    (None, None, "no_response", False),
-    (verdict(status="SKIPPED", score=None), None, "no_response", False),
-    (None, "", "empty_response", False),
+    (None, None, "response: no_response", False),
+    (verdict(status="SKIPPED", score=None), None, "response: no_response", False),
+    (None, "", "response: empty", False),
+    (verdict(score="FAIL"), "", "response: empty", False),
+    (verdict(status="Evaluated", score="PASS"), " \n", "response: empty", True),
     (None, "Hello.", "no_verdict", False),
     (verdict(score=None), "Hello.", "no_verdict", False),
     (verdict(status="SKIPPED", score=None), "Hello.", "not_evaluated", False),
@@ -172,10 +174,9 @@ def test_what_cannot_be_read_is_kept_unscored_with_its_reason(
     assert trigger.response == response
 
 
-@pytest.mark.parametrize("response", ["", None])
-def test_a_verdict_on_an_empty_or_missing_response_counts(tmp_path: Path, response: str | None):
-    trigger = only(tmp_path, result_point(2, score="FAIL"), assistant_response=response)
-    assert (trigger.grade, trigger.response, trigger.unscored_reason) == (Grade.FAIL, response, None)
+def test_a_verdict_without_a_record_of_its_response_counts(tmp_path: Path):
+    trigger = only(tmp_path, result_point(2, score="FAIL"), assistant_response=None)
+    assert (trigger.grade, trigger.response, trigger.unscored_reason) == (Grade.FAIL, None, None)
 
 
 EVIDENCE: list[tuple[object, tuple[str, ...]]] = [
@@ -315,7 +316,7 @@ def test_unscored_triggers_are_written_without_a_result_and_counted_as_skipped(t
     assert raw["trigger_stats"] == {"EMERGENT": stats(*["SKIPPED"] * 3), "RECOVERY": stats("PASS")}
     assert raw["token_usage"] == {"assistant": used(0, 0, 0), "judge": used(0, 0, 0)}
     reasons = [trigger.unscored_reason for trigger in read_results(tmp_path / "out.jsonl").triggers]
-    assert reasons == ["no_response", "no_verdict", "no_response", None]
+    assert reasons == ["response: no_response", "no_verdict", "response: no_response", None]
 
 
 def test_a_stray_verdict_is_written_as_what_it_says(tmp_path: Path):

@@ -140,6 +140,7 @@ ACCEPTED = {
     ),
     "a list of quotes": evaluated("PARTIAL", evidence=["label the boxes"]),
     "further fields": evaluated("PARTIAL", confidence=3),
+    "a status in another case": evaluated("PARTIAL", status=" Evaluated"),
 }
 
 
@@ -152,7 +153,7 @@ def test_harmless_liberties_are_taken_at_the_first_time(server, package, answer)
 
 
 UNREADABLE = {
-    "skipped": evaluated(status="SKIPPED"),
+    "skipped": evaluated(status="skipped"),
     "no status": evaluated(status=...),
     "no score": evaluated(score=...),
     "unknown score": evaluated(score="MAYBE"),

@@ -48,6 +48,10 @@ def call(role: str, prompt: int | None, completion: int | None) -> Call:
     return Call(role=role, prompt_tokens=prompt, completion_tokens=completion, **times)
 
 
+LOST = Call(role="judge", prompt_tokens=20, started=1.0, latency=0.5, error="timeout")
+"""A call that was not answered, which the official evaluator counts in no usage."""
+
+
 @st.composite
 def runs(draw: st.DrawFn) -> tuple[list[Case], list[StageEvent]]:
     """Triggers of one to three dialogues, answered and graded with any text, unscored or pending; one is graded."""
@@ -58,7 +62,7 @@ def runs(draw: st.DrawFn) -> tuple[list[Case], list[StageEvent]]:
             user = draw(TEXTS.filter(str.strip))
             case = trigger(f"d{number}", draw(st.sampled_from(PHASES)), turn=turn, user=user, curated=draw(TEXTS))
             states = ("graded", "graded", "no response", "no verdict", "pending") if cases else ("graded",)
-            state, response = draw(st.sampled_from(states)), draw(TEXTS)
+            state, response = draw(st.sampled_from(states)), draw(TEXTS.filter(str.strip))
             evidence, reasoning = draw(st.lists(TEXTS, max_size=3)), draw(TEXTS)
             grade = draw(st.sampled_from(["PASS", "PARTIAL", "FAIL"]))
             verdict = graded(case, grade, reasoning=reasoning, evidence=evidence, response=response)
@@ -107,7 +111,7 @@ def test_tokens_are_those_of_the_first_epoch_by_dialogue_and_role_and_later_epoc
     one, other = trigger("d1"), trigger("d2")
     events = [
         answered(one, RESPONSE, call("assistant", 10, 5)),
-        graded(one, "FAIL", call("judge", 20, None), call("judge", 21, 2)),
+        graded(one, "FAIL", call("judge", 20, None), LOST, call("judge", 21, 2)),
         answered(other, RESPONSE, call("assistant", 7, 7)),
         graded(other, "FAIL", call("judge", 1, 1)),
         answered(one, "Again.", call("assistant", 1000, 1000), epoch=2),
