@@ -67,6 +67,7 @@ def assert_is_a_document(result: dict[str, Any]) -> None:
         *controls,
         "evidence",
         "usage",
+        "usd",
     ]
     assert list(result) == shape
     assert list(result["triggers"]) == ["total", "scored", "unscored", "pending", "unscored_reasons"]
