@@ -9,7 +9,7 @@ from typing import Any
 from dspy_proact.compile.folds import grouped_folds
 from dspy_proact.compile.target import OutOfFold
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.people import Part, graded_levels, parts_of
+from dspy_proact.evaluation.people import Part, graded_levels, is_cut, parts_of
 from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.evaluation.tuning import ScoredPrediction
 from dspy_proact.programs.artefact import Cuts
@@ -44,15 +44,6 @@ class Voted:
     votes: Votes
     levels: Mapping[str, int]
     """By part, by the cuts; empty where no verdict could be read."""
-
-
-def is_cut(declared: Declared) -> bool:
-    """Whether people grade answers as a whole on an ordinal scale of three, so that cuts and kappas are made of it.
-
-    A run applies cuts to labels, so that those of a part with a name would change scores that people did not grade.
-    """
-    parts = parts_of(declared)
-    return len(parts) == 1 and not parts[0].name and parts[0].scale == "ordinal" and len(parts[0].levels) == 3
 
 
 def plain_cuts(declared: Declared) -> dict[str, Cuts]:

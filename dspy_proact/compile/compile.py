@@ -1,7 +1,9 @@
 """A compile as a value: checked before the first call, run in a folder, and resumed by the same call."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,7 +22,7 @@ from dspy_proact.compile.proposer import SHOWN, Excerpts
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import OutOfFold, Target, Tested, Tuned
 from dspy_proact.compile.training import Choice, Training
-from dspy_proact.errors import Halt, Interrupted, UsageError
+from dspy_proact.errors import Halt, Interrupted, RunError, UsageError
 from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.kept import CALLS, CallLog, Claim, Claimed, Identified, now, versions
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
@@ -127,8 +129,8 @@ class Compile:
         target, trains = self.target, [*(fold.train for fold in self.folds), self.target.items]
         roles = target.roles(self.recipe, sum(target.tuned_at_most(self.recipe, train) for train in trains))
         chosen, width = target.chosen(target.items), self.gate.concurrency
-        counts = len(chosen), len({item.group for item in chosen})
-        return Forecast(roles, width, *counts, target.smallest_gain, groups=target.declared.nouns.groups)
+        sizes = tuple(Counter(item.group for item in chosen).values())
+        return Forecast(roles, width, sizes, target.detectable_gain, target.declared.nouns)
 
     @cached_property
     def identity(self) -> CompileIdentity:
@@ -265,7 +267,7 @@ class Compile:
             program=type(tuned.program).__name__,
             settings=self.target.settings.model_dump(mode="json"),
             states=states,
-            card=self._card(tuned, choice, OutOfFold(before, after), scores),
+            card=self._card(tuned, choice, OutOfFold(before, after), scores, self._on_same_data(folder)),
             votes=self.target.votes,
             cuts=dict(tuned.cuts),
         )
@@ -298,7 +300,20 @@ class Compile:
         role = self.target.role
         return Tested(results, tuple(call for _, calls in tests for call in calls if call.role == role))
 
-    def _card(self, tuned: Tuned, choice: Choice, tests: OutOfFold, fold_scores: Sequence[float | None]) -> Card:
+    def _on_same_data(self, folder: Path) -> int:
+        """Finished compiles of this kind on the same data, this one among them: beside its folder and in `compiles`."""
+        known = {self.identity.digest()}
+        for file in {*folder.parent.glob(f"*/{CLAIM}"), *COMPILES.glob(f"*/{CLAIM}")}:
+            if (file.parent / f"{self.target.role}.json").is_file():
+                with suppress(RunError):  # damaged, or of another version
+                    other = Claim(file.parent, CLAIM, CompileClaim, "compile").read().identity
+                    if (other.program, other.data) == (self.target.role, self.target.data.sha256):
+                        known.add(other.digest())
+        return len(known)
+
+    def _card(
+        self, tuned: Tuned, choice: Choice, tests: OutOfFold, fold_scores: Sequence[float | None], compiles: int
+    ) -> Card:
         """What the compile showed, out of fold, of the program tuned on all items."""
         target = self.target
         made = Provenance(
@@ -330,6 +345,7 @@ class Compile:
         return Card(
             **fields,
             unchanged=unchanged,
+            compiles=compiles,
             group=target.declared.nouns.group,
             groups=target.declared.nouns.groups,
             group_count=len({item.group for item in target.items}),

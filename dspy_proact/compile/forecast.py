@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dspy_proact.calls import CallObserver, Price
@@ -12,7 +12,7 @@ from dspy_proact.evaluation.forecast import SECONDS, RoleCalls
 from dspy_proact.models import Model
 from dspy_proact.optimizer_names import Optimizer
 from dspy_proact.recipe import Recipe
-from dspy_proact.runs import Bar, ExpectedCall, in_notebook
+from dspy_proact.runs import Bar, ExpectedCall, Nouns, in_notebook
 
 PROPOSALS: Mapping[Optimizer, int] = {"labeled": 0, "bootstrap": 0, "miprov2": 40, "gepa": 100, "search": 3}
 """About how often an optimizer asks its proposer in one compile; GEPA's questions grow with its trials."""
@@ -68,14 +68,17 @@ class Forecast:
     """By what each model is asked for."""
     concurrency: int
     """Calls in flight."""
-    items: int
-    """Cases or graded answers on which a claim would rest."""
-    group_count: int
-    """Groups of these, within which they are not independent."""
-    smallest_gain: float | None = None
-    """Gain that these items show in at least four compiles of five; None where it is unknown or may not be claimed."""
-    groups: str = "groups"
-    """What several groups are called."""
+    sizes: Sequence[int]
+    """How many cases or graded answers, on which a claim would rest, each group has."""
+    detectable_gain: tuple[float, float] | None = None
+    """Between which gains these show one in four compiles of five; None where that is unknown or none may be claimed.
+    """
+    nouns: Nouns = field(default_factory=Nouns)
+
+    @property
+    def items(self) -> int:
+        """Cases or graded answers."""
+        return sum(self.sizes)
 
     @property
     def calls(self) -> int:

@@ -1,6 +1,7 @@
 """The judge of any benchmark as what is compiled: tuned to people's grades, and tested on them."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,7 +17,6 @@ from dspy_proact.compile.agreement import (
     Voted,
     Votes,
     fitted_cuts,
-    is_cut,
     kappa_rows,
     level_of,
     levels_of,
@@ -30,7 +30,7 @@ from dspy_proact.compile.target import PROPOSER, OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, StageError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.participant import role_of
-from dspy_proact.evaluation.people import WorkedCase, parts_of, worked_cases_of
+from dspy_proact.evaluation.people import WorkedCase, is_cut, parts_of, worked_cases_of
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, ratings_named
 from dspy_proact.evaluation.tuning import Feedback, ScoredPrediction
 from dspy_proact.models import ModelSpec
@@ -39,7 +39,7 @@ from dspy_proact.programs.artefact import Cuts
 from dspy_proact.programs.card import DataSource, overlap, texts_in
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import Settings
-from dspy_proact.stats import smallest_gain
+from dspy_proact.stats import detectable_gain
 
 if TYPE_CHECKING:
     from dspy_proact.compile.training import Training
@@ -280,10 +280,12 @@ class JudgeTarget(Target):
         groups = self.declared.nouns.groups
         counts = {stratum: sum(item.stratum == stratum for item in self.items) for stratum in self.declared.strata}
         fewest, more = min(counts, key=lambda stratum: counts[stratum]), max(_ENOUGH, 2 * len(self.items))
+        gain = detectable_gain((more / _WIDE,) * _WIDE, _RATERS)
+        assert gain, "enough for a claim"
         return (
             f"To show an improvement, have answers of further {groups} graded, {fewest} first (it has "
-            f"{counts[fewest]}): {more} answers in {_WIDE} {groups}, by {_RATERS} raters, have 80 % power to detect a "
-            f"gain of {smallest_gain(more, _WIDE, _RATERS):.2f} in kappa"
+            f"{counts[fewest]}): {more} answers, as many in each of {_WIDE} {groups}, by {_RATERS} raters, have 80 % "
+            f"power to detect a gain in kappa of {gain[0]:.2f} to {gain[1]:.2f}, less if both judges err alike"
         )
 
     # What it takes
@@ -310,7 +312,7 @@ class JudgeTarget(Target):
         }
 
     @property
-    def smallest_gain(self) -> float | None:
+    def detectable_gain(self) -> tuple[float, float] | None:
         """In kappa, which is made of grades of answers as a whole."""
-        groups = len({item.group for item in self.items})
-        return smallest_gain(len(self.items), groups, self.raters) if is_cut(self.declared) else None
+        sizes = Counter(item.group for item in self.items).values()
+        return detectable_gain([*sizes], self.raters) if is_cut(self.declared) else None

@@ -22,7 +22,7 @@ from dspy_proact.stats import holm, length_change, score_change, value_change
 MARGINS: Mapping[str, float] = {"length": 0.20, "tokens": 0.50}
 """By which part of what they were the words of an answer may grow, and its tokens, the prompt's included."""
 MARGIN = 0.05
-"""By how much any other row may get worse."""
+"""By how much a mean of shares may get worse; any other number, such as a count, by this part of what it was."""
 _ROUNDING = 1e-9
 
 
@@ -80,14 +80,17 @@ class Measured:
     def is_broken(
         self, cases: Sequence[Case], start: Mapping[str, Examined], candidate: Mapping[str, Examined], margin: float
     ) -> bool:
-        """Whether the mean of a candidate is worse than that of the start by more than a margin."""
-        before, after = (
-            mean_of([self.number(results[case.key]) for case in self.guarded(cases)]) for results in (start, candidate)
-        )
+        """Whether the mean of a candidate is worse than that of the start by more than a margin.
+
+        The margin of shares, all in [0, 1], is absolute, that of other numbers a part of the start's mean.
+        """
+        numbers = [[self.number(results[case.key]) for case in self.guarded(cases)] for results in (start, candidate)]
+        before, after = map(mean_of, numbers)
         if before is None or after is None or (self.unit == "times" and not before):
             return False
-        rise = after / before - 1 if self.unit == "times" else after - before
-        return (-rise if self.unit == "score" else rise) > margin + _ROUNDING
+        unit = 1.0 if self.unit != "times" and all(map(are_shares, numbers)) else abs(before)
+        worse = before - after if self.unit == "score" else after - before
+        return worse > margin * unit + _ROUNDING
 
 
 def measured_of(
@@ -158,7 +161,7 @@ def measured_rows(
         if column.name in measures and not values:
             continue  # of another kind of answers, as set
         kind = {"nouns": declared.nouns, "name": column.name, "title": column.title, "total": len(own)}
-        if column.unit != "times" and all(0 <= value <= 1 for value in values):
+        if column.unit != "times" and are_shares(values):
             change = score_change(before, after, [case.group for case in own], seed=seed)
             rows.append(CardRow.of(change, **kind, unit=column.unit, margin=column.margin))
             continue
@@ -176,6 +179,11 @@ def measured_rows(
             margin = None if rows[index].name in tuned_for else rows[index].margin
             rows[index] = rows[index].model_copy(update={"p": p, "margin": margin})
     return rows
+
+
+def are_shares(numbers: Sequence[float | None]) -> bool:
+    """Whether the numbers that are known are all in [0, 1], and not counts or lengths."""
+    return all(0 <= number <= 1 for number in numbers if number is not None)
 
 
 def mean_of(numbers: Sequence[float | None]) -> float | None:

@@ -238,6 +238,6 @@ class Target(ABC):
         """What each model is asked, where so many answers are asked for in tuning."""
 
     @property
-    def smallest_gain(self) -> float | None:
-        """Gain that the items show in at least four compiles of five; None where it is unknown or not claimed."""
+    def detectable_gain(self) -> tuple[float, float] | None:
+        """Between which gains the items show one in four compiles of five; None where it is unknown or not claimed."""
         return None

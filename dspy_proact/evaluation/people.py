@@ -128,6 +128,15 @@ def parts_of(declared: "Benchmark[Any, Any]") -> Sequence[Part]:
     return parts or (Part("", tuple(reversed(declared.labels))),)
 
 
+def is_cut(declared: "Benchmark[Any, Any]") -> bool:
+    """Whether people grade answers as a whole on an ordinal scale of three, so that cuts and kappas are made of it.
+
+    A run applies cuts to labels, so that those of a part with a name would change scores that people did not grade.
+    """
+    parts = parts_of(declared)
+    return len(parts) == 1 and not parts[0].name and parts[0].scale == "ordinal" and len(parts[0].levels) == 3
+
+
 def graded_levels(declared: "Benchmark[Any, Any]", scored: Scored[Any]) -> Mapping[str, str]:
     """A judge's level of each part that people grade, by its name, as far as the verdict has one."""
     if declared.people and declared.people.levels:

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from statistics import fmean
 from typing import Any, Self
 
 from pydantic import BaseModel, Field
@@ -211,6 +212,12 @@ class Ratings:
     def raters(self) -> tuple[str, ...]:
         """Everyone who gave a grade, in the order of their first ones."""
         return tuple(dict.fromkeys(row.rater for row in self.grades))
+
+    @property
+    def seconds(self) -> float | None:
+        """Mean time of a rating, as far as times were recorded; None where none was."""
+        times = [row.seconds for row in self.grades if row.seconds]
+        return fmean(times) if times else None
 
     @cached_property
     def sha256(self) -> str:

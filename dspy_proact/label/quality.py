@@ -14,14 +14,14 @@ from statistics import fmean, median
 from typing import Any
 
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.people import Part, parts_of
+from dspy_proact.evaluation.people import Part, is_cut
 from dspy_proact.label.exchange import SIDES
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import LONGEST_REASON, Design, Rater, Rating, Study, StudyItem, Submission
 from dspy_proact.report.numbers import counted, plain, share, shown_gain
 from dspy_proact.report.page.figures import templates
 from dspy_proact.report.pairs import PairChoice, PairStudy, pairs_headline
-from dspy_proact.stats import Estimate, Panel, alpha_estimate, smallest_gain
+from dspy_proact.stats import Estimate, Panel, alpha_estimate, detectable_gain
 from dspy_proact.stats.agreement import RaterPair, disagreements, rater_pairs
 from dspy_proact.stats.conduct import Conduct, conducts
 
@@ -198,18 +198,14 @@ def _carried(study: Study, declared: Benchmark[Any, Any], rated: Sequence[RatedP
             else "Nobody has chosen yet."
         )
     of_items = [
-        (item.unit, group)
+        (group, item.unit)
         for part in rated
         for item, group, count in zip(part.items, part.groups, part.panel.counts, strict=True)
         if count.any()
     ]
-    units, groups = ({*keys} for keys in zip(*of_items, strict=True)) if of_items else (set(), set())
-    raters, parts = {rating.rater for part in rated for rating in part.ratings}, parts_of(declared)
-    # As a compile has it: kappas, and so gains in them, are of one grade on an ordinal scale of three.
-    is_cut = len(parts) == 1 and not parts[0].name and parts[0].scale == "ordinal" and len(parts[0].levels) == 3
-    gain = smallest_gain(len(units), len(groups), len(raters)) if is_cut else None
-    nouns = declared.nouns
-    return shown_gain(len(units), len(groups), nouns.group if len(groups) == 1 else nouns.groups, gain)
+    sizes = [*Counter(group for group, _ in {*of_items}).values()]
+    raters = {rating.rater for part in rated for rating in part.ratings}
+    return shown_gain(sizes, declared.nouns, detectable_gain(sizes, len(raters)) if is_cut(declared) else None)
 
 
 def owner_page(view: Overview, csrf: str) -> str:

@@ -12,7 +12,7 @@ from dspy_proact.recipe import Recipe
 from dspy_proact.runs import Nouns
 from dspy_proact.runs.manifest import in_nouns
 from dspy_proact.stand_in import demonstration
-from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, Change, Estimate, smallest_gain
+from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, Change, Estimate, Headline, enough_for_claim
 from dspy_proact.types import Frozen, RoleIdentity
 
 
@@ -154,10 +154,15 @@ class CardUsage(Frozen):
 
 
 def points(difference: Estimate) -> str:
-    """A difference with its interval, in whole points of a hundred; a dash where it is not known."""
+    """A difference with its interval, in points of a hundred; a dash where it is not known."""
+    return difference.text(lambda value: f"{100 * value:+z.1f}")
+
+
+def _kappa(difference: Estimate) -> str:
+    """A difference of kappas with its interval, in words."""
     if difference.value is None or difference.low is None or difference.high is None:
-        return "-" if difference.value is None else f"{100 * difference.value:+.0f}"
-    return f"{100 * difference.value:+.0f} [{100 * difference.low:+.0f}, {100 * difference.high:+.0f}]"
+        return "-" if difference.value is None else f"{difference.value:+z.2f} in kappa"
+    return f"{difference.value:+z.2f} in kappa, 95 % {difference.low:+z.2f} to {difference.high:+z.2f}"
 
 
 def tokens_ratio(before: CardUsage, after: CardUsage) -> float | None:
@@ -193,6 +198,8 @@ class Card(Frozen):
     """Items left out of their number because a verdict on them could not be read, before or after."""
     raters: int = 0
     """People whose grades a judge was tuned to."""
+    compiles: int = Field(default=1, ge=1)
+    """Finished compiles on the same data, this one among them, in the folders beside it and in `compiles`."""
     warnings: tuple[str, ...] = ()
     """What weakens it, such as one judge for tuning and for reporting."""
     notes: tuple[str, ...] = ()
@@ -228,24 +235,21 @@ class Card(Frozen):
         return frozenset((*self.provenance.data.rows, *self.provenance.learned_before))
 
     @property
-    def headline(self) -> str:
-        """Whether it rose by more than chance, and at what cost; where not, which rise would have shown."""
-        target, change = self.target, self.target.difference
+    def headline(self) -> Headline:
+        """Whether it rose by more than chance; where not, which measured gain it took. What it cost stands below."""
+        target, change, kappa = self.target, self.target.difference, self.target.unit == "kappa"
         groups = self.target_groups or self.group_count
         cases = f"{target.count:,} {self.case}{'' if target.count == 1 else 's'}"
-        kappa = target.unit == "kappa"
-        size = f"{change.value:+z.2f} in kappa" if kappa and change.value is not None else f"{points(change)} points"
-        bounds = (
-            "" if change.low is None or change.high is None else f", 95 % {change.low:+z.2f} to {change.high:+z.2f}"
-        )
-        gain = "" if change.value is None else f" ({size}{bounds if kappa else ''})"
+        gain = "" if change.value is None else f" ({_kappa(change) if kappa else f'{points(change)} points'})"
         where = "" if kappa else f" in {self.aim}"
+        beyond, unsure = self._costs
         if self.shown:
             whom = f"these {self.raters} raters" if self.raters > 1 else "this rater"
             few = kappa and self.raters < ENOUGH_RATERS
             claim = f": the judge agrees better with {whom if few else 'people'}" if kappa else ""
             sentence = (
                 f"Improvement shown{where}{f' with {whom}' if few else ''}{claim}{gain}, on {cases} not seen before"
+                f"{', at a cost' if beyond else ''}"
             )
         elif not target.count:
             sentence = f"No improvement is claimed{where}: nothing could be graded"
@@ -256,33 +260,47 @@ class Card(Frozen):
         elif (target.low98 or 0) > 0 and target.low98_unread is not None and target.low98_unread <= 0:
             unread = target.total - target.count
             sentence = f"No improvement shown{where}{gain}: not counting the {unread} unreadable against it"
-        elif target.count < CLAIM_LABELS or groups < CLAIM_GROUPS:
+        elif not enough_for_claim(target.count, groups):
             few = f"{cases} in {groups} {self.groups} are too few"
             sentence = f"No improvement is claimed{where}{gain}: {few}; a claim takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
         elif change.value is None:
             sentence = f"No improvement is claimed{where}: {change.reason}"
         else:
-            sentence = f"No improvement shown{where}{gain}{self._detectable(cases, groups)}"
-        stand_in = demonstration((role, model.model) for role, model in self.provenance.models.items())
-        return f"{stand_in}{sentence}{'' if self.unchanged else self._costs}."
+            sentence = f"No improvement shown{where}{gain}{self._reach(cases)}"
+        silent, caveats = self.unchanged or not target.count, list[str]()
+        if not silent and any(row.margin is not None and row.count for row in self.rows):
+            more = "further costs" if beyond else "costs beyond the usual margins"
+            caveats += [f"beyond the usual margins: {', '.join(beyond)}."] if beyond else []
+            caveats += [f"{more} cannot be excluded for {', '.join(unsure)}."] if unsure else []
+            caveats = caveats or ["no cost beyond the usual margins."]
+        if self.compiles > 1:
+            chosen = "of the best of five, up to 13 % claim an improvement where there is none"
+            caveats.append(f"one of {self.compiles} compiles on these data: {chosen}.")
+        return Headline(
+            f"{demonstration((role, model.model) for role, model in self.provenance.models.items())}{sentence}.",
+            side="higher" if self.shown else None,
+            number=None if silent or change.value is None else change,
+            test="98 % interval above 0",
+            p=target.p,
+            count=target.count,
+            caveats=(*caveats, *(f"warning: {warning}." for warning in self.warnings)),
+        )
 
-    def _detectable(self, cases: str, groups: int) -> str:
-        """The gain that would have been shown, as the end of a sentence."""
-        target = self.target
-        if target.unit == "kappa":
-            least = smallest_gain(target.count, groups, self.raters)
-            return f": {cases} have 80 % power to detect {least:.2f}" if least else ""
-        if target.low98 is None or target.difference.value is None:
+    def _reach(self, cases: str) -> str:
+        """The measured gain that would have been shown, as the end of a sentence."""
+        low, value, start = self.target.low98, self.target.difference.value, self.target.before.value
+        if low is None or value is None or start is None:
             return ""
-        least = 100 * (target.difference.value - target.low98)
-        return f": with {cases} it takes a measured gain of {least:.0f} points"
+        unread, kappa = self.target.low98_unread, self.target.unit == "kappa"
+        reach = value - (low if unread is None else min(low, unread))
+        if reach >= 1 - start:  # as also where the interval ends at the end of the scale
+            return f": no gain from {f'{start:z.2f}' if kappa else f'{100 * start:z.1f} points'} could have been shown"
+        return f": with {cases} it takes a measured gain of {f'{reach:.2f}' if kappa else f'{100 * reach:.1f} points'}"
 
     @property
-    def _costs(self) -> str:
-        """What got worse beyond its usual margin, and what is not known, as the end of a sentence."""
+    def _costs(self) -> tuple[list[str], list[str]]:
+        """What got worse beyond its usual margin, and of what that is not known."""
         costs = [row for row in self.rows if row.margin is not None and row.count]
-        if not costs or not self.target.count:
-            return ""
         beyond = [
             f"{row.title} x {row.difference}" if row.unit == "times" else f"{row.title} {points(row.difference)} points"
             for row in costs
@@ -294,21 +312,17 @@ class Card(Frozen):
             if (row.worse or 0) <= (row.margin or 0) and (row.worst is None or row.worst > (row.margin or 0))
             if any(cost.worse for cost in costs)
         ]
-        clauses = [f"beyond the usual margins: {', '.join(beyond)}"] if beyond else []
-        if unsure:
-            more = "further costs" if beyond else "costs beyond the usual margins"
-            clauses.append(f"{more} cannot be excluded for {', '.join(unsure)}")
-        return "".join(f"; {clause}" for clause in clauses) or "; no cost beyond the usual margins"
+        return beyond, unsure
 
     @property
     def summary(self) -> str:
         """What it shows and how it was made, in two sentences."""
         made, data = self.provenance.recipe, self.provenance.data
         how = f"Compiled by {made.optimizer}, seed {made.seed}, on {data.name} (sha256 {data.sha256[:16]})"
-        return f"{how}. Its card, out of fold: {self.headline}"
+        return f"{how}. Its card, out of fold: {self.headline.text}"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.headline!r})"
+        return f"{type(self).__name__}({self.headline.text!r})"
 
     __str__ = __repr__
 
@@ -317,18 +331,19 @@ class Card(Frozen):
             (row.title, str(row.count), str(row.before), str(row.after), str(row.difference))
             for row in (self.target, *self.rows)
         )
-        stand_in = ["embedded stand-in"] if self.provenance.embedded else []
-        return html_table(("out of fold", "n", "before", "after", "change"), rows, above=[*stand_in, self.headline])
+        above = [*(["embedded stand-in"] if self.provenance.embedded else []), *self.headline.lines]
+        return html_table(("out of fold", "n", "before", "after", "change"), rows, above=above)
 
     def document(self) -> Mapping[str, Any]:
-        """The card as JSON, its headline and the tokens and price of one answer first."""
+        """The card as JSON, its headline, what that claims, and the tokens and price of one answer first."""
         usages = {"before": self.usage_before, "after": self.usage_after}
         cost: dict[str, Any] = {
             when: {name: None if number is None else number / 1000 for name, number in usage.model_dump().items()}
             for when, usage in usages.items()
         }
         cost["times_the_tokens"] = tokens_ratio(self.usage_before, self.usage_after)
-        return {"headline": self.headline, "cost_per_answer": cost, **self.model_dump(mode="json")}
+        first = self.headline
+        return {"headline": first.text, "claim": first.claim, "cost_per_answer": cost, **self.model_dump(mode="json")}
 
 
 def texts_in(value: Any) -> list[str]:

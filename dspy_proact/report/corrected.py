@@ -93,6 +93,8 @@ class PeoplesRatings:
     """What else is to be known of them, a sentence each, without its stop."""
     people: str = "people"
     """Who the raters are."""
+    seconds: float | None = None
+    """Mean time of a rating; None where no times were recorded."""
 
 
 def peoples_ratings(ratings: Ratings, summary: Summary, benchmark: Benchmark[Any, Any] | None = None) -> PeoplesRatings:
@@ -138,7 +140,7 @@ def peoples_ratings(ratings: Ratings, summary: Summary, benchmark: Benchmark[Any
         notes.append("ratings are of the responses of the first epoch, and so are the numbers beside them")
     fault = unfair(summary, set(rated_scores), _drawn(ratings, summary))
     people = "these raters" if ratings.agents else "people"
-    return PeoplesRatings(ratings.name, rated_scores, fault, tuple(notes), people)
+    return PeoplesRatings(ratings.name, rated_scores, fault, tuple(notes), people, ratings.seconds)
 
 
 def _scores(declared: Benchmark[Any, Any], summary: Summary) -> Mapping[str, float]:

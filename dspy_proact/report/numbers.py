@@ -7,7 +7,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from dspy_proact.runs import Nouns
-from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, Estimate, Paired, rounded_points
+from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, Estimate, Paired, enough_for_claim, rounded_points
 
 
 def percent(estimate: Estimate) -> str:
@@ -76,19 +76,21 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def shown_gain(items: int, groups: int, noun: str, gain: float | None) -> str:
-    """What labels can show of a compiled judge, a sentence, where so many groups are called by this noun.
+def shown_gain(sizes: Sequence[float], nouns: Nouns, gain: tuple[float, float] | None) -> str:
+    """What so many items of each group can show of a compiled program, in a sentence or two.
 
-    `gain` is as `stats.smallest_gain` gives it; None where it is not known or nothing may be claimed.
+    `gain` is as `stats.detectable_gain` gives it; None where it is not known or nothing may be claimed.
     """
-    labels = f"{counted(items, 'item')} in {groups} {noun}"
-    if items < CLAIM_LABELS or groups < CLAIM_GROUPS:
-        few = f"{'is' if items == 1 else 'are'} too few for any claim"
-        return f"{labels} {few}, which takes {CLAIM_LABELS} in {CLAIM_GROUPS}."
+    items, claim = round(sum(sizes)), f"a claim takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
+    labels = f"{counted(items, 'item')} in {counted(len(sizes), nouns.group, nouns.groups)}"
+    if not enough_for_claim(items, len(sizes)):
+        few = f"{'is' if items == 1 else 'are'} too few to show that tuning helped: {claim}"
+        return f"{labels} {few}. They can show how good a program is."
     if gain is None:
-        return f"{labels}; a claim takes at least {CLAIM_LABELS} in {CLAIM_GROUPS}."
-    shown = f"a true gain of {gain:.2f} in kappa would be shown 4 times in 5"
-    return f"With {labels}, {shown}; smaller ones will often be missed."
+        most = f"{round(max(sizes)):,} of them in one"
+        return f"{labels}, at most {most}: which gain they can show is not known in advance; {claim} or more."
+    shown = f"a true gain in kappa of {gain[0]:.2f} to {gain[1]:.2f} is shown 4 times in 5"
+    return f"With {labels}, {shown}, less if both judges err alike; {claim} or more."
 
 
 def signed(share: float) -> str:

@@ -11,15 +11,17 @@ from rich.console import Console
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.forecast import duration
+from dspy_proact.evaluation.people import is_cut
 from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.report.corrected import PeoplesRatings, rated_cases, require_one_grade
-from dspy_proact.report.numbers import counted, fields_of, share
+from dspy_proact.report.numbers import counted, fields_of, share, shown_gain
 from dspy_proact.report.ratings import ratable
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import show, table
 from dspy_proact.runs import Nouns
-from dspy_proact.stats import RatedCases, corrected_refusals
+from dspy_proact.stats import Headline, RatedCases, corrected_refusals, detectable_gain
 from dspy_proact.stats.plan import (
     PILOT_CASES,
     PLAN_MOST_RATINGS,
@@ -35,6 +37,10 @@ from dspy_proact.stats.plan import (
     rating_components,
 )
 
+ASSUMED_SECONDS = 180.0
+"""What a rating is taken to last where no study says it."""
+_TIMES = {1: "once", 2: "twice"}
+
 
 @dataclass(frozen=True)
 class PublishedRatings:
@@ -47,6 +53,8 @@ class PublishedRatings:
     """The published corpus, to be rated where no run is named."""
     about: str
     """What is rated then."""
+    seconds: float | None = None
+    """Mean time of a rating in the study; None where it recorded none."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,10 @@ class LabellingPlan:
     assumed: bool
     """Whether that is another study than of these cases."""
     nouns: Nouns
+    seconds: float | None = None
+    """Mean time of a rating in that study; None where it recorded none."""
+    on_three_levels: bool = False
+    """Whether kappas are made of the ratings, so that it is known which gain of a tuned judge they can show."""
     notes: tuple[str, ...] = ()
     """What else is to be known of the ratings, a sentence each, without its stop."""
 
@@ -76,6 +88,11 @@ class LabellingPlan:
     def least(self) -> float:
         """Half-width that the largest study would have: every case, as often and by as many as are tried."""
         return planned_half_width(self.frame, self.components, self.frame.cases, PLAN_RATERS[-1], PLAN_MOST_RATINGS)
+
+    @property
+    def pace(self) -> float:
+        """Seconds that a rating is planned to take."""
+        return self.seconds or ASSUMED_SECONDS
 
     @property
     def best(self) -> Plan | None:
@@ -111,7 +128,8 @@ def labelling_plan(
     if summary is None:
         assert published is not None, "without a run there are no ratings of it"
         of = published.components
-        return LabellingPlan(width, published.frame, of, published.about, published.source, True, nouns)
+        about = published.about, published.source, True, nouns, published.seconds, is_cut(declared)
+        return LabellingPlan(width, published.frame, of, *about)
     outcomes = ratable(summary)
     groups = [outcome.group for outcome in outcomes]
     if len(set(groups)) < 2:
@@ -119,17 +137,18 @@ def labelling_plan(
     if ratings:
         mend = "; leave `ratings` out, and the plan says what it assumes" if published else ""
         of = _pilot(rated_cases(outcomes, ratings), ratings, nouns, mend)
-        source, notes = ratings.name, ratings.notes
+        source, seconds, notes = ratings.name, ratings.seconds, ratings.notes
     else:
         assert published is not None, "one of the two is there"
-        of, source, notes = published.components, published.source, ()
+        of, source, seconds, notes = published.components, published.source, published.seconds, ()
     kinds = [(outcome.stratum, str(outcome.label)) for outcome in outcomes]
     if unknown := sorted(set(kinds) - of.means.keys()):
         stratum, label = unknown[0]
         problem = f"how ratings of {label} in {stratum} vary is not known from {source}"
         raise UsageError(f"{summary.path}: {problem}; give ratings of this run with `ratings`")
     frame = plan_frame(kinds, groups, of.means)
-    return LabellingPlan(width, frame, of, summary.path, source, ratings is None, nouns, notes)
+    about = summary.path, source, ratings is None, nouns, seconds, is_cut(declared)
+    return LabellingPlan(width, frame, of, *about, notes)
 
 
 def _pilot(cases: RatedCases, ratings: PeoplesRatings, nouns: Nouns, mend: str) -> RatingComponents:
@@ -162,36 +181,56 @@ def components_of(ratings: Ratings, worth: dict[str, float]) -> RatingComponents
     )
 
 
-def plan_headline(plan: LabellingPlan) -> str:
-    """What is to be rated for the width, in one sentence; or how far the largest study would get."""
+def plan_headline(plan: LabellingPlan) -> Headline:
+    """How many people are to rate for how long for the width; or how far the largest study would get."""
     nouns, best = plan.nouns, plan.best
     over = f" over all {nouns.strata}" if len({stratum for stratum, _ in plan.frame.sizes}) > 1 else ""
     wanted, cases = f"± {share(plan.width)} points{over}", counted(plan.frame.cases, nouns.case, nouns.cases)
-    per_case = PLAN_MOST_RATINGS if best is None else best.per_case
-    often = {1: "once", 2: "twice"}.get(per_case, f"{per_case} times")
     if best is None:
-        return (
-            f"{wanted} are out of reach: {cases}, each rated {often} by some of {PLAN_RATERS[-1]} raters, would leave "
+        often, most = _TIMES[PLAN_MOST_RATINGS], PLAN_RATERS[-1]
+        text = (
+            f"{wanted} are out of reach: {cases}, each rated {often} by some of {most} raters, would leave "
             f"about ± {share(plan.least)}."
         )
-    return (
-        f"On average, {wanted} take about {counted(best.raters, 'rater')} and {best.rated} of {cases}, each rated "
-        f"{often}: {counted(best.ratings, 'rating')}, {math.ceil(best.ratings / best.raters)} a rater."
+        return Headline(text, count=plan.frame.cases, caveats=(_claims(plan, plan.frame.cases, most),))
+    a_rater = duration(math.ceil(best.ratings / best.raters) * plan.pace)
+    text = (
+        f"On average, {wanted} take about {counted(best.raters, 'rater')} for {a_rater} each, "
+        f"{duration(best.ratings * plan.pace)} in all: {best.rated} of {cases}, each rated {_TIMES[best.per_case]}."
     )
+    off = share(PLAN_SCATTER, 0)
+    caveats = (
+        f"the actual width may differ by about {off} %, so plan for a narrower one than you need.",
+        f"a rating takes {plan.pace:.0f} seconds on average"
+        f"{f' in {plan.source}' if plan.seconds else ', which is assumed: no times are recorded'}.",
+        _claims(plan, best.rated, best.raters),
+    )
+    return Headline(text, test="expected half of the 95 % interval", count=best.rated, caveats=caveats)
+
+
+def _claims(plan: LabellingPlan, rated: int, raters: int) -> str:
+    """What the rated cases, spread as all are, could show of a judge that is tuned to them."""
+    shares = plan.frame.shares
+    sizes = [share * rated for share in shares] if rated >= len(shares) else [1.0] * rated
+    gain = detectable_gain(sizes, raters) if plan.on_three_levels else None
+    return f"tuning a judge: {shown_gain(sizes, plan.nouns, gain)}"
 
 
 def plan_document(plan: LabellingPlan) -> dict[str, Any]:
     """The document of `label plan --json`; half-widths and standard deviations are scores."""
-    best, of = plan.best, plan.components
+    best, of, first = plan.best, plan.components, plan_headline(plan)
     return {
-        "headline": plan_headline(plan),
+        "headline": first.text,
+        "claim": first.claim,
         "half_width": plan.width,
         plan.nouns.cases: plan.frame.cases,
         **fields_of(plan, "about", "assumed", "notes"),
-        "plan": _study(best, plan.nouns) if best else None,
+        "plan": _study(plan, best) if best else None,
         **({} if best else {"plan_reason": "out of reach", "least_half_width": plan.least}),
-        "plans": [_study(option, plan.nouns) for option in plan.plans],
+        "plans": [_study(plan, option) for option in plan.plans],
         "ratings_vary_as_in": plan.source,
+        "seconds_a_rating": plan.pace,
+        "seconds_assumed": plan.seconds is None,
         "mean": plan.frame.mean,
         "sd_between_responses": math.sqrt(of.between),
         "sd_between_ratings": math.sqrt(of.within),
@@ -199,11 +238,11 @@ def plan_document(plan: LabellingPlan) -> dict[str, Any]:
     }
 
 
-def _study(plan: Plan, nouns: Nouns) -> dict[str, Any]:
+def _study(of: LabellingPlan, plan: Plan) -> dict[str, Any]:
     low, high = plan.likely
     half_width = {"value": plan.half_width, "low": low, "high": high}
-    counts = {"raters": plan.raters, nouns.cases: plan.rated, "ratings_each": plan.per_case, "ratings": plan.ratings}
-    return {**counts, "half_width": half_width}
+    counts = {"raters": plan.raters, of.nouns.cases: plan.rated, "ratings_each": plan.per_case, "ratings": plan.ratings}
+    return {**counts, "hours": plan.ratings * of.pace / 3600, "half_width": half_width}
 
 
 def print_plan(plan: LabellingPlan, console: Console) -> None:
@@ -211,12 +250,13 @@ def print_plan(plan: LabellingPlan, console: Console) -> None:
     rows = [
         [
             *map(str, (option.raters, option.rated, option.per_case, option.ratings)),
+            duration(option.ratings * plan.pace),
             f"{share(option.half_width)} ({' to '.join(map(share, option.likely))})",
         ]
         for option in plan.plans
     ]
-    tables = [table(("raters", plan.nouns.cases, "ratings each", "ratings", "± about"), rows)] if rows else []
-    show(console, plan_headline(plan), *tables, *_notes(plan))
+    heads = ("raters", plan.nouns.cases, "ratings each", "ratings", "in all", "± about")
+    show(console, *plan_headline(plan).lines, *([table(heads, rows)] if rows else []), *_notes(plan))
 
 
 def _notes(plan: LabellingPlan) -> Iterator[str]:
@@ -228,12 +268,8 @@ def _notes(plan: LabellingPlan) -> Iterator[str]:
         "between responses of one grade, between ratings of one response, and between raters."
     )
     yield from (f"{note}." for note in plan.notes)
-    off = share(PLAN_SCATTER, 0)
     yield (
-        f"± about: half of the 95 % interval in points of 100; the actual width may differ by about {off} %, so plan "
-        "for a narrower one than you need."
-    )
-    yield (
-        f"More raters come first, then more {plan.nouns.cases}; a third rating of the same response adds almost "
-        f"nothing. Where {PILOT_CASES} are rated twice, the ratings are a pilot for the next plan."
+        f"± about: half of the 95 % interval in points of 100. More raters come first, then more {plan.nouns.cases}; a "
+        f"third rating of the same response adds less than either, so none is planned. Where {PILOT_CASES} are rated "
+        "twice, the ratings are a pilot for the next plan."
     )

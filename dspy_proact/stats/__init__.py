@@ -19,10 +19,11 @@ from dspy_proact.stats.improvement import (
     CLAIM_GROUPS,
     CLAIM_LABELS,
     Change,
+    detectable_gain,
+    enough_for_claim,
     improvement,
     length_change,
     score_change,
-    smallest_gain,
     value_change,
 )
 from dspy_proact.stats.paired import (

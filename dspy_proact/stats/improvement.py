@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dspy_proact.stats.agreement import Strata, kappas
-from dspy_proact.stats.cluster import cluster_mean, part_mean
+from dspy_proact.stats.cluster import cluster_mean, degrees_of_freedom, part_mean
 from dspy_proact.stats.estimate import Estimate, t_quantile
 from dspy_proact.stats.jackknife import Jackknife, Sides, ratio
 from dspy_proact.stats.paired import holm, paired_difference, swap_p
@@ -30,8 +30,12 @@ CLAIM_GROUPS = 10
 """With cases in fewer groups nothing is claimed."""
 LEVELS = 3
 """Labels are levels 0, 1 and 2, from the worst to the best."""
-_SPREAD = 0.9
-"""Standard error of a gain in kappa, times the root of the number of labels, at most."""
+SPREADS = 0.52, 1.1
+"""Standard error of a gain in kappa, times the root of the number of labels: the least and the most."""
+ALIKE = 0.05
+"""Correlation within a group of what labels add to a gain, at most."""
+PROMISED_DF = 7
+"""With fewer degrees of freedom no power is promised."""
 
 Levels = ArrayLike | Sequence[int | None]
 """Of verdicts: 0, 1 or 2, None or nan where one could not be read."""
@@ -274,14 +278,30 @@ def levels_at_worst(
     return filled
 
 
-def smallest_gain(labels: int, groups: int, raters: int) -> float | None:
-    """The gain in kappa that so many labels show in at least four compiles of five; None where none may be claimed.
+def detectable_gain(sizes: Sequence[float], raters: int) -> tuple[float, float] | None:
+    """Between which gains in kappa the one lies that so many labels in each group show in four compiles of five.
 
-    .9 (t_.99 + t_.80) / sqrt(labels), t with groups - 1 degrees of freedom, and with fewer (`with_rater_df`) where the
-    interval speaks of other raters, of whom four are enough. The factor is that of the judge of which a gain is hardest
-    to show by simulation: one that hardly agrees with raters who agree well (eval/README.md).
+    t_.99 J + t_.80 S, with S^2 = c^2 / n sum w (1 + r (n w - 1)), w being a group's share of n labels, and J^2 the
+    same of w (G - 1) / G / (1 - w)^2, which is what a jackknife over G groups has on average. t has Bell and
+    McCaffrey's degrees of freedom, and with four raters or more, of whom the interval then speaks too, fewer
+    (`with_rater_df`). c and r are the least and the most that simulations had (eval/README.md): the less, the more both
+    judges err alike, the better the first one is, and the less its errors depend on the group.
+
+    None where nothing may be claimed, or a few groups hold most of the labels: the degrees of freedom are too few then
+    for a variance that is known well enough to promise anything.
     """
-    if not enough_for_claim(labels, groups):
+    labels, count = sum(sizes), len(sizes)
+    if not enough_for_claim(round(labels), count):
         return None
-    df = groups - 1 if raters < ENOUGH_RATERS else with_rater_df(groups - 1, groups - 1, raters)
-    return _SPREAD * (t_quantile(0.99, df) + t_quantile(0.80, df)) / math.sqrt(labels)
+    shares = np.array(sizes) / labels
+    df = degrees_of_freedom(shares)
+    if df < PROMISED_DF:
+        return None
+    df = df if raters < ENOUGH_RATERS else with_rater_df(df, df, raters)
+
+    def reach(spread: float, alike: float) -> float:
+        parts = spread**2 * shares * (1 + alike * (labels * shares - 1)) / labels
+        true, jackknife = np.sum(parts), np.sum(parts / (1 - shares) ** 2) * (count - 1) / count
+        return float(t_quantile(0.99, df) * np.sqrt(jackknife) + t_quantile(0.80, df) * np.sqrt(true))
+
+    return reach(SPREADS[0], 0.0), reach(SPREADS[1], ALIKE)

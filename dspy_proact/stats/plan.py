@@ -35,8 +35,8 @@ PLAN_SCATTER = 0.3
 """Share of it by which a study's own width may well be another."""
 PLAN_RATERS = (UNMARKED_RATERS, 12, 18, 24, 36, 48)
 """Numbers of raters that are tried."""
-PLAN_MOST_RATINGS = 3
-"""More ratings of one case are a waste of raters."""
+PLAN_MOST_RATINGS = 2
+"""A third rating of a case adds less than one of another case, or by another rater: none is planned."""
 WORTH = 0.1
 """Share of the ratings that more raters must save."""
 
@@ -68,8 +68,13 @@ class PlanFrame:
     """Expected mean rating, theta, in (0, 1)."""
     fixed: float
     """V_F."""
-    df: float
-    """Degrees of freedom of the groups."""
+    shares: tuple[float, ...]
+    """Share of each group in the cases; they sum to 1."""
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of the groups."""
+        return degrees_of_freedom(np.array(self.shares))
 
     @property
     def cases(self) -> int:
@@ -134,7 +139,7 @@ def plan_frame(kinds: Sequence[Kind], groups: Sequence[Hashable], means: Mapping
     """The frame of judged cases in at least two groups, with the mean rating of each kind."""
     table = tabulate(np.array([means[kind] for kind in kinds]), groups)
     sizes = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
-    return PlanFrame(sizes, float(table.means[0]), standard_error(table) ** 2, degrees_of_freedom(table.shares))
+    return PlanFrame(sizes, float(table.means[0]), standard_error(table) ** 2, tuple(table.shares.tolist()))
 
 
 def planned_half_width(frame: PlanFrame, of: RatingComponents, rated: int, raters: int, per_case: int) -> float:

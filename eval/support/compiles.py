@@ -2,12 +2,12 @@
 
 Each item has a latent standard normal number, part of which its group shares. Who grades it sees that number through
 noise and cuts what they see, so that half of all is worst and three in ten are best: of what a rater sees one share of
-the variance is the item's, of what the judge sees another, and so for each candidate. Half the noise of a judge is its
-model's, which all candidates have, and half the candidate's own. Candidates are chosen in five folds of whole groups,
-by agreement on the others.
+the variance is the item's, of what the judge sees another, and so for each candidate. Part of the noise of a judge is
+its model's, which all candidates have, and the rest the candidate's own. Candidates are chosen in five folds of whole
+groups, by agreement on the others.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -38,6 +38,10 @@ class SimulatedJudges:
     """Likewise of the judge that is compiled."""
     better: float | None = None
     """Likewise of one candidate; None where all are worth what the start is."""
+    alike: float = 0.5
+    """Correlation of what two candidates see beside the item, in [0, 1]: how far they err alike."""
+    shared: float = 0.0
+    """Share of that, in [0, 1], which all items of a group have in common."""
     candidates: int = 10
     """That a compile chooses among, besides the start."""
     ratings: int = 3
@@ -49,13 +53,13 @@ class SimulatedJudges:
 
     @cached_property
     def gain(self) -> float:
-        """Kappa of the better candidate with soft labels, less that of the start, by 100,000 items; else 0."""
+        """Kappa of the better candidate with soft labels, less that of the start, by 40,000 items; else 0."""
         if self.better is None:
             return 0.0
-        rng, items = np.random.default_rng(0), 100_000
+        rng, items = np.random.default_rng(0), 40_000
         latent = rng.standard_normal(items)
         drawn = _panel(rng, replace(self, raters=None), latent)
-        soft, levels = shares(drawn.counts), _levels(rng, self, latent)[:2]
+        soft, levels = shares(drawn.counts), _levels(rng, self, latent, np.arange(items) // 8)[:2]
         strata = Strata.of(soft, ["A"] * items, ["A"])
         start, better = strata.averages(np.stack([_tables(level, soft, strata).sum(axis=0) for level in levels]))
         return float(better - start)
@@ -87,29 +91,39 @@ class SimulatedCompile:
 
 
 def simulate_compile(
-    rng: np.random.Generator, items: int, groups: int, judges: SimulatedJudges, unread: float = 0.0
+    rng: np.random.Generator, sizes: Sequence[int], judges: SimulatedJudges, unread: float = 0.0
 ) -> SimulatedCompile:
-    """Draw a study and compile a judge on it.
+    """Draw a study and compile a judge on it; the arguments are those of `simulate_compiles`."""
+    return next(simulate_compiles(rng, sizes, judges, unread))
+
+
+def simulate_compiles(
+    rng: np.random.Generator, sizes: Sequence[int], judges: SimulatedJudges, unread: float = 0.0, seeds: int = 1
+) -> Iterator[SimulatedCompile]:
+    """Draw a study and compile a judge on it, with so many seeds, each with candidates and folds of its own.
 
     Args:
         rng: Where chance comes from.
-        items: Rated items, shared out among groups of unequal size.
-        groups: Number of groups, at least 5; none is empty.
-        judges: Who grades.
+        sizes: How many rated items each group has, of at least five groups.
+        judges: Who grades; only the first seed has the better candidate.
         unread: Share of verdicts of the compiled judge that cannot be read, in [0, 1]: the farther from people, the
             likelier.
+        seeds: Compiles of the study.
     """
-    sizes = rng.dirichlet(np.full(groups, 3.0))
-    group = np.concatenate([np.arange(groups), rng.choice(groups, items - groups, p=sizes)])
+    groups, items, own = len(sizes), sum(sizes), judges.candidates
+    group = np.repeat(np.arange(groups), sizes)
     latent = np.sqrt(GROUP) * rng.standard_normal(groups)[group] + np.sqrt(1 - GROUP) * rng.standard_normal(items)
-    panel, levels = _panel(rng, judges, latent), _levels(rng, judges, latent)
+    panel = _panel(rng, judges, latent)
+    levels = _levels(rng, replace(judges, candidates=own * seeds), latent, group)
     soft = shares(panel.counts)
     positions: list[int] = rng.integers(len(STRATA), size=items).tolist()
     names = [STRATA[index] for index in positions]
-    after = _chosen(levels, soft, names, rng.permutation(groups)[group] % FOLDS).astype(np.float64)
-    errors = np.sum(soft * np.square(after[:, None] - np.arange(3)), axis=1)
-    after[rng.random(items) < unread * errors / max(errors.mean(), 1e-9)] = np.nan
-    return SimulatedCompile(levels[0].astype(np.float64), after, names, group.tolist(), panel)
+    for seed in range(seeds):
+        candidates = levels[[0, *range(1 + seed * own, 1 + (seed + 1) * own)]]
+        after = _chosen(candidates, soft, names, rng.permutation(groups)[group] % FOLDS).astype(np.float64)
+        errors = np.sum(soft * np.square(after[:, None] - np.arange(3)), axis=1)
+        after[rng.random(items) < unread * errors / max(errors.mean(), 1e-9)] = np.nan
+        yield SimulatedCompile(levels[0].astype(np.float64), after, names, group.tolist(), panel)
 
 
 def improvement_shown(
@@ -158,13 +172,19 @@ def _panel(rng: np.random.Generator, judges: SimulatedJudges, latent: NDArray[np
     return Panel(own.sum(axis=1), own.reshape(-1, 3), items, known)
 
 
-def _levels(rng: np.random.Generator, judges: SimulatedJudges, latent: NDArray[np.float64]) -> NDArray[np.intp]:
+def _levels(
+    rng: np.random.Generator, judges: SimulatedJudges, latent: NDArray[np.float64], group: NDArray[np.intp]
+) -> NDArray[np.intp]:
     """Levels by the start, the better candidate and the others: shape (1 + candidates, n)."""
     seen = np.full((1 + judges.candidates, 1), judges.start)
     if judges.better is not None:
         seen[1] = judges.better
-    habit, own = rng.standard_normal(len(latent)), rng.standard_normal((len(seen), len(latent)))
-    return _cut(np.sqrt(seen) * latent + np.sqrt((1 - seen) / 2) * (habit + own))
+    noise = rng.standard_normal((len(seen) + 1, len(latent)))
+    if judges.shared:
+        together = rng.standard_normal((len(noise), group.max() + 1))[:, group]
+        noise = np.sqrt(judges.shared) * together + np.sqrt(1 - judges.shared) * noise
+    errors = np.sqrt(judges.alike) * noise[:1] + np.sqrt(1 - judges.alike) * noise[1:]
+    return _cut(np.sqrt(seen) * latent + np.sqrt(1 - seen) * errors)
 
 
 def _cut(seen: NDArray[np.float64]) -> NDArray[np.intp]:

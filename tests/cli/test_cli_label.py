@@ -14,6 +14,7 @@ from drivers.terminal import unwrapped
 from dspy_proact import Evaluation, RunFolder, read_results, summarize, summarize_results
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.cli.options.labels import FILES
+from dspy_proact.stats import detectable_gain
 
 CASES = [
     trigger(f"d{number}", phase, turn=turn, scenario=f"S{number % 10}")
@@ -335,13 +336,46 @@ def test_without_a_run_the_corpus_and_the_published_study_are_assumed(planned):
     half = best["half_width"]
     assert half["value"] <= 0.1
     assert (half["low"], half["high"]) == pytest.approx((0.7 * half["value"], 1.3 * half["value"]))
+    # The 275 ratings of the study took 81,329 seconds.
+    assert (message["seconds_a_rating"], message["seconds_assumed"]) == (pytest.approx(81_329 / 275), False)
+    assert best["hours"] == pytest.approx(best["ratings"] * 81_329 / 275 / 3600)
 
 
 def test_a_run_is_planned_with_its_own_grades_and_its_draw_comes_next(proact, wide, planned):
     message = planned(wide, "--width", 12)
     assert (message["triggers"], message["about"], message["assumed"]) == (180, str(wide), True)
     _, _, err = proact("label", "plan", wide, "--width", 12)
-    assert f"Next: dspy-proact label serve {wide} --draw {message['plan']['triggers']} --each " in err
+    best = message["plan"]
+    design = f"--draw {best['triggers']} --each {best['ratings_each']} --raters {best['raters']}"
+    assert f"Next: dspy-proact label serve {wide} {design}" in err
+
+
+@pytest.mark.parametrize("width", [8, 10, 12, 15])
+def test_a_plan_says_in_one_sentence_how_many_people_rate_for_how_long_and_plans_no_third_rating(planned, width):
+    message = planned("--width", width)
+    headline, best = message["headline"], message["plan"]
+    assert len(headline.split()) <= 30
+    assert f"take about {best['raters']} raters for " in headline
+    assert (
+        f"{best['triggers']} of 624 triggers, each rated {'once' if best['ratings_each'] == 1 else 'twice'}."
+        in headline
+    )
+    assert {option["ratings_each"] for option in message["plans"]} <= {1, 2}
+    assert message["claim"]["count"] == best["triggers"]
+
+
+def test_a_plan_says_what_its_labels_can_show_of_a_tuned_judge(planned, proact, tmp_path):
+    """Of 25 equal scenarios as many labels as are planned detect the gain that a dry run names for them."""
+    message = planned("--width", 10)
+    rated, raters = message["plan"]["triggers"], message["plan"]["raters"]
+    low, high = detectable_gain([rated / 25] * 25, raters)
+    shown = f"With {rated} items in 25 scenarios, a true gain in kappa of {low:.2f} to {high:.2f} is shown 4 times in 5"
+    assert any(shown in caveat for caveat in message["claim"]["caveats"])
+    forty = run_of(
+        tmp_path / "forty", [(trigger(f"d{n}", PHASES[n % 3], scenario=f"S{n}"), GRADES[n % 4]) for n in range(40)]
+    )
+    out = unwrapped(proact("label", "plan", forty.path, "--width", 20)[1])
+    assert "36 items in 36 scenarios are too few to show that tuning helped: a claim takes 60 in 10." in out
 
 
 def drawn(proact, run, count):
@@ -353,7 +387,9 @@ def test_ratings_of_the_run_are_a_pilot(proact, wide, planned, tmp_path):
     message = planned(wide, "--width", 12, "--ratings", file)
     assert (message["assumed"], message["ratings_vary_as_in"]) == (False, str(file))
     assert message["sd_between_ratings"] != planned(wide, "--width", 12)["sd_between_ratings"]
-    assert "assumed" not in proact("label", "plan", wide, "--ratings", file)[1]
+    out = unwrapped(proact("label", "plan", wide, "--ratings", file)[1])
+    assert "assumed: ratings vary" not in out
+    assert "a rating takes 180 seconds on average, which is assumed: no times are recorded." in out
 
 
 @pytest.mark.parametrize(

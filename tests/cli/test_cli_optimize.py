@@ -51,8 +51,9 @@ def at(server):
 def card_in(out):
     """The card that was printed as JSON, without what stands before it: a headline, and what one verdict costs."""
     document = json.loads(out)
-    assert list(document)[:2] == ["headline", "cost_per_answer"]
+    assert list(document)[:3] == ["headline", "claim", "cost_per_answer"]
     assert document.pop("headline").startswith("Demonstration with the embedded stand-in, no real model: ")
+    assert document.pop("claim")["count"] == document["target"]["count"]
     usage, cost = document["usage_after"], document.pop("cost_per_answer")["after"]
     assert cost == {name: number / 1000 for name, number in usage.items()}
     return document
@@ -82,7 +83,8 @@ def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize):
     assert status == 0
     assert card_in(out) == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
     message = err.splitlines()
-    assert message[0] == "12 items in 4 scenarios are too few for any claim, which takes 60 in 10."
+    few = "12 items in 4 scenarios are too few to show that tuning helped: a claim takes 60 in 10."
+    assert message[0] == f"{few} They can show how good a program is."
     assert message[1].startswith("At most ")
     assert message[2].startswith("Time: ")
     assert message[3].startswith("New compile in out; ")
@@ -120,7 +122,7 @@ def test_a_dry_run_says_what_it_takes_and_does_nothing(optimize, server):
     assert status == 0
     document = json.loads(out)
     assert document["calls"] == document["roles"]["judge"]["calls"] + document["roles"]["proposer"]["calls"] > 0
-    assert (document["items"], document["concurrency"], document["smallest_gain"]) == (12, 32, None)
+    assert (document["items"], document["concurrency"], document["detectable_gain"]) == (12, 32, None)
     status, out, _ = optimize(*at(server), "--dry-run", "--concurrency", 5)
     assert "\nAt most " in out
     assert "5 calls in flight" in out

@@ -48,7 +48,7 @@ def test_a_compile_prints_gains_and_regressions_out_of_fold(optimize, proact):
     length = row_of(card, "length")
     means = "{:.0f} {:.0f} x {:.2f}".format(*(length[part]["value"] for part in ("before", "after", "difference")))
     assert lines["words"].startswith(f"words 8 {means}")
-    assert "No improvement is claimed in RECOVERY (+100 points): 4 triggers in 4 scenarios are too few" in text
+    assert "No improvement is claimed in RECOVERY (+100.0 points): 4 triggers in 4 scenarios are too few" in text
     explained = unwrapped(proact("optimize", "show", "out/assistant.json", "--explain")[1])
     assert "8 triggers and 4 controls of 4 scenarios, 2 folds" in explained
     assert (
@@ -61,7 +61,7 @@ def test_what_pushiness_bought_and_what_it_costs_is_said(optimize, proact, serve
     server.script = obedient(PUSHY)
     status, out, _ = optimize(*command_at(server), "--trials", 4)
     assert status == 0
-    assert "; beyond the usual margins: unwanted offers +100 points, words x 4.50;" in unwrapped(out)
+    assert "beyond the usual margins: unwanted offers +100.0 points, words x 4.50." in unwrapped(out)
     guards = ["--guard", "offers", "--guard", "length=9"]
     status, out, _ = optimize(*command_at(server), "--trials", 4, *guards, out="kept")
     assert status == 0

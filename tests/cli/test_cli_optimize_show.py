@@ -130,11 +130,12 @@ def test_no_terminal_obeys_an_instruction(diff):
 
 RISE = Estimate(value=0.2, low=0.05, high=0.35)
 """In kappa, or of a mean score."""
-KAPPA, POINTS = "(+0.20 in kappa, 95 % +0.05 to +0.35)", "(+20 [+5, +35] points)"
+KAPPA, POINTS = "(+0.20 in kappa, 95 % +0.05 to +0.35)", "(+20.0 [+5.0, +35.0] points)"
 JUDGE, ASSISTANT = judges.artefact, assistants.artefact
 SHOWN, NOT_SHOWN = {"shown": True}, {"shown": False, "group_count": 20, "rows": ()}
 UNREAD = {"total": 154, "low98": 0.02, "low98_unread": -0.03}
 UNGRADED = {"count": 0, "difference": Estimate(value=None, reason="no scores"), "low98": None}
+HIGH = {"before": Estimate(value=0.6, low=0.5, high=0.7)}
 SEEN = f"{KAPPA}, on 147 graded answers not seen before"
 
 
@@ -159,10 +160,19 @@ def first(proact):
         (JUDGE, SHOWN | {"raters": 4}, {"low98": 0.02}, f"the judge agrees better with people {SEEN}"),
         (JUDGE, SHOWN | {"raters": 3}, {"low98": 0.02}, f"the judge agrees better with these 3 raters {SEEN}"),
         (JUDGE, SHOWN | {"raters": 1}, {"low98": 0.02}, f"the judge agrees better with this rater {SEEN}"),
-        # Of 20 scenarios, t 2.5395 and .8610: .9 x 3.4005 / sqrt(147) = .252.
-        (JUDGE, NOT_SHOWN, {}, f"No improvement shown {KAPPA}: 147 graded answers have 80 % power to detect 0.25"),
-        # The 98 % interval reaches .2 + .01 below the gain.
-        (ASSISTANT, NOT_SHOWN, {}, f"RECOVERY {POINTS}: with 147 triggers it takes a measured gain of 21 points"),
+        # The 98 % interval reaches .2 + .01 below the gain, and counting the unread .2 + .03.
+        (
+            JUDGE,
+            NOT_SHOWN,
+            {},
+            f"No improvement shown {KAPPA}: with 147 graded answers it takes a measured gain of 0.21",
+        ),
+        (ASSISTANT, NOT_SHOWN, {}, f"RECOVERY {POINTS}: with 147 triggers it takes a measured gain of 21.0 points"),
+        (JUDGE, NOT_SHOWN, {"low98_unread": -0.03}, "it takes a measured gain of 0.23"),
+        # From .6 a gain of .4 is left; the interval reaches .49 below what was measured, or to the end of the scale.
+        (JUDGE, NOT_SHOWN, HIGH | {"low98": -0.29}, f"{KAPPA}: no gain from 0.60 could have been shown"),
+        (ASSISTANT, NOT_SHOWN, HIGH | {"low98": -1.0}, f"{POINTS}: no gain from 60.0 points could have been shown"),
+        (JUDGE, NOT_SHOWN, {"difference": Estimate(0.1, -0.001, 0.2)}, "(+0.10 in kappa, 95 % +0.00 to +0.20)"),
         *((made, NOT_SHOWN, UNREAD, ": not counting the 7 unreadable against it") for made in (JUDGE, ASSISTANT)),
         (JUDGE, NOT_SHOWN, {"count": 59}, "59 graded answers in 20 scenarios are too few; a claim takes 60 in 10"),
         (ASSISTANT, NOT_SHOWN | {"group_count": 9}, {}, "147 triggers in 9 scenarios are too few; a claim takes 60"),
@@ -193,25 +203,65 @@ def row(name, value, low, high, **changes):
     ("rows", "cost"),
     [
         # A score that falls by at most .02, a rate that rises by at most .04: both within the margin.
-        ([row("EMERGENT", 0.01, -0.02, 0.04), row("offers", 0.01, -0.02, 0.04, unit="rate")], "; no cost beyond the"),
-        ([row("EMERGENT", -0.06, -0.1, -0.02)], "; beyond the usual margins: EMERGENT -6 [-10, -2] points"),
-        ([row("offers", 0.1, 0.0, 0.2, unit="rate")], "; beyond the usual margins: offers +10 [+0, +20] points"),
+        (
+            [row("EMERGENT", 0.01, -0.02, 0.04), row("offers", 0.01, -0.02, 0.04, unit="rate")],
+            ["no cost beyond the usual margins."],
+        ),
+        ([row("EMERGENT", -0.06, -0.1, -0.02)], ["beyond the usual margins: EMERGENT -6.0 [-10.0, -2.0] points."]),
+        ([row("offers", 0.1, 0.0, 0.2, unit="rate")], ["beyond the usual margins: offers +10.0 [+0.0, +20.0] points."]),
         # A ratio of 1.1 is a growth of .1 that may be .3.
-        ([row("words", 1.1, 0.9, 1.3, unit="times", margin=0.2)], "; costs beyond the usual margins cannot be excl"),
+        (
+            [row("words", 1.1, 0.9, 1.3, unit="times", margin=0.2)],
+            ["costs beyond the usual margins cannot be excluded for words."],
+        ),
         # The unread at their worst count against it.
         (
             [
                 row("offers", 0.0, -0.02, 0.02, unit="rate", most=Estimate(value=0.1, low=0.0, high=0.2)),
                 row("c", 0.01, 0, 0.02),
             ],
-            "; costs beyond the usual margins cannot be excluded for offers",
+            ["costs beyond the usual margins cannot be excluded for offers."],
         ),
         # What is exactly what it was costs nothing, even without an interval.
-        ([row("EMERGENT", 0.0, None, None)], "; no cost beyond the usual margins"),
-        ([row("RECOVERY", -0.9, -1, -0.8, margin=None)], ""),
+        ([row("EMERGENT", 0.0, None, None)], ["no cost beyond the usual margins."]),
+        ([row("RECOVERY", -0.9, -1, -0.8, margin=None)], []),
     ],
 )
-def test_what_got_worse_is_said_with_its_interval(first, rows, cost):
-    head, end, message = first(ASSISTANT(), SHOWN | {"rows": tuple(rows)}, {"low98": 0.02}).partition("not seen before")
-    assert head + end == f"Improvement shown in RECOVERY {POINTS}, on 147 triggers not seen before"
-    assert message.startswith(cost)
+def test_what_got_worse_stands_below_with_its_interval(rows, cost):
+    card = ASSISTANT().card
+    target = card.target.model_copy(update={"count": 147, "difference": RISE, "low98": 0.02})
+    card = card.model_copy(update=SHOWN | {"rows": tuple(rows), "target": target})
+    end = ", at a cost." if cost and cost[0].startswith("beyond") else "."
+    assert card.headline.text == f"Improvement shown in RECOVERY {POINTS}, on 147 triggers not seen before{end}"
+    assert [*card.headline.caveats] == cost
+
+
+@pytest.mark.parametrize(("compiles", "caveats"), [(1, 0), (5, 1)])
+def test_the_best_of_several_compiles_on_the_same_data_is_said_to_be_one_of_them(compiles, caveats):
+    headline = ASSISTANT().card.model_copy(update={"compiles": compiles, "rows": ()}).headline
+    assert len(headline.caveats) == caveats
+    assert all(caveat.startswith("one of 5 compiles on these data: ") for caveat in headline.caveats)
+
+
+@pytest.mark.parametrize("made", [JUDGE, ASSISTANT])
+@pytest.mark.parametrize(
+    ("changes", "target", "side", "number"),
+    [
+        (SHOWN, {"low98": 0.02}, "higher", RISE),
+        (NOT_SHOWN, {}, None, RISE),
+        (NOT_SHOWN, UNGRADED, None, None),
+        (NOT_SHOWN | {"unchanged": True}, {}, None, None),
+    ],
+)
+def test_the_headline_of_a_card_is_a_sentence_of_at_most_30_words_with_the_numbers_beside_it(
+    made, changes, target, side, number
+):
+    card = made().card
+    card = card.model_copy(
+        update={"target": card.target.model_copy(update={"count": 147, "difference": RISE, **target}), **changes}
+    )
+    headline = card.headline
+    assert (headline.side, headline.number, headline.count) == (side, number, card.target.count)
+    assert len(headline.text.split()) <= 30
+    assert headline.text.endswith(".")
+    assert card.document()["claim"] == headline.claim

@@ -56,7 +56,7 @@ def training(
 def raced(of: Training, journal=None, **how: Any) -> list[Candidate]:
     """Candidates of a search."""
     settings: dict[str, Any] = {"trials": 8, "max_demos": 0} | how
-    progress = Progress(CompileObserver(), Forecast({}, 8, 0, 0), 0)
+    progress = Progress(CompileObserver(), Forecast({}, 8, ()), 0)
     return search(of, recipe(**settings), journal, progress).candidates()
 
 

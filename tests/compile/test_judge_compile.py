@@ -83,8 +83,8 @@ def test_an_improvement_is_claimed_of_the_file_that_is_written_and_never_of_the_
     assert card.unchanged is (same and not learns)
     enough = {"target": card.target.model_copy(update={"count": 60}), "group_count": 10}
     raised = card.model_copy(update={"shown": False, "unchanged": True, **enough})
-    assert raised.headline.startswith("No improvement: no candidate beat the starting program")
-    assert "+" not in raised.headline
+    assert raised.headline.text.startswith("No improvement: no candidate beat the starting program")
+    assert "+" not in raised.headline.text
     assert not (card.unchanged and card.shown)
 
 

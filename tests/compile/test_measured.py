@@ -47,6 +47,15 @@ def read(examined):
         ("times", (100, 100, 100, 100), (100, 100, 100, 200), False),
         ("times", (100, 100, 100, 100), (100, 100, 200, 200), True),
         ("times", (100, 100, 100, 100), (1, 1, 1, 1), False),
+        # Counts are no shares: they may get worse by a quarter of what they were, of 40 by 10 and of none by nothing.
+        ("rate", (40, 40, 40, 40), (50, 50, 50, 50), False),
+        ("rate", (40, 40, 40, 40), (51, 50, 50, 50), True),
+        ("rate", (40, 40, 40, 40), (12, 12, 12, 12), False),
+        ("rate", (0, 0, 0, 0), (0, 0, 0, 2), True),
+        ("score", (8, 8, 0, 0), (6, 6, 0, 0), False),
+        ("score", (8, 8, 0, 0), (6, 5, 0, 0), True),
+        ("score", (-8, 0, 0, 0), (-10, 0, 0, 0), False),
+        ("score", (-8, 0, 0, 0), (-11, 0, 0, 0), True),
         # What is not known counts on neither side; where nothing is known, or a ratio is of nothing, nothing is broken.
         ("score", (1, None, None, 1), (None, 0, 1, None), True),
         ("score", (None,) * 4, (0, 0, 0, 0), False),
@@ -101,8 +110,8 @@ def test_prompts_are_counted_only_for_whoever_asks_what_a_compile_takes(server, 
 def test_a_forecast_promises_no_gain_where_the_rules_forbid_a_claim(server):
     few, many = judges.study(personas=4, per_persona=20), judges.study(personas=12, per_persona=6)
     forecast = judges.at(server, few, judges.recipe()).forecast()
-    assert (forecast.items, forecast.group_count, forecast.smallest_gain) == (80, 4, None)
+    assert (forecast.items, forecast.sizes, forecast.detectable_gain) == (80, (20,) * 4, None)
     forecast = judges.at(server, many, judges.recipe()).forecast()
-    assert (forecast.items, forecast.group_count) == (72, 12)
-    # t of 11 degrees: 2.7181 and .8755; .9 x 3.5936 / sqrt(72).
-    assert forecast.smallest_gain == pytest.approx(0.3812, abs=1e-4)
+    assert (forecast.items, forecast.sizes) == (72, (6,) * 12)
+    # t of 11 degrees: 2.7181 sqrt(12 / 11) + .8755 = 3.7144; x .52 / sqrt(72), and x 1.1 sqrt(1.25) / sqrt(72).
+    assert forecast.detectable_gain == pytest.approx((0.2276, 0.5384), abs=1e-4)

@@ -37,7 +37,7 @@ def coverage():
     [
         # Two tables of heads, a rule, and a row with 25 and with 8 scenarios; of promises one row.
         ("interval_coverage", 11, None, 0),
-        ("compile_claims", 6, None, 0),
+        ("compile_claims", 8, None, 0),
         ("rater_coverage", 5, None, 0),
         # Why a score is corrected: the judge's own interval holds the truth in few data sets.
         ("corrected_scores", 8, "judge's own", 50),
@@ -95,7 +95,7 @@ def test_a_claim_that_rests_on_the_read_alone_ends_in_failure(monkeypatch):
             return improvement_shown(before[kept], after[kept], panel.where(kept), *rest, order=order)
 
         monkeypatch.setattr(program, "improvement_shown", of_the_read)
-        cell = program.false_cell("well", 20, (200, 25), (None, 0.0), 0.2)
+        cell = program.false_cell("well", "200 in 25", (None, 0.0), 0.2)
         assert program.shown((0, cell), 40) > 0.15
 
 

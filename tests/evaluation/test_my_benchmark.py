@@ -9,9 +9,12 @@ from builders.benchmarks import TEXT, write_mine
 from builders.studies import rows_of, sheet_with
 from drivers.child import Child, code
 
-from dspy_proact import Evaluation, Trial, stats
+from dspy_proact import Case, Evaluation, Scored, Trial, stats
+from dspy_proact.compile.measured import Examined, measured_of
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation import registry
+from dspy_proact.evaluation.registry import benchmark_named
+from dspy_proact.evaluation.tuning import CardRows
 
 NAMED = ["--benchmark", "mine.py"]
 OURS = sorted(path.parent.name for path in registry.FOLDER.glob("*/benchmark.py"))
@@ -63,6 +66,18 @@ def test_its_answers_are_graded_again_by_the_file_alone(forgotten, proact):
     assert document["overall"]["micro"]["weighted"]["value"] == pytest.approx(
         -0.5 * 3 / 8
     )  # good replies have 11 words
+
+
+@pytest.mark.parametrize(("words", "broken"), [(7, False), (20, False), (21, False), (22, True)])
+def test_the_guard_of_its_words_rejects_longer_replies_and_no_shorter_ones(run, words, broken):
+    """Its margin is 5 % of the 20 words that replies had, not .05 of a word."""
+    declared = benchmark_named("mine.py")
+    case = Case("late", "ann", "ORDER", declared.answer_type(reply="Soon."))
+    (row,) = [row for row in measured_of(declared, CardRows(), [case], ("ORDER",)) if row.name == "words"]
+    before, after = (
+        {"late": Examined(case.view, Scored(1.0, "CLEAR", case.view, parts={"words": count}))} for count in (20, words)
+    )
+    assert row.is_broken([case], before, after, row.margin) is broken
 
 
 def test_its_runs_stand_among_its_published_rows(run, proact):

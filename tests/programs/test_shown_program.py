@@ -18,7 +18,7 @@ def test_the_repr_of_a_program_or_card_is_a_line():
     artefact, judging = assistants.artefact(demos=2), judges.artefact(demos=3)
     assert repr(compiled_assistant(artefact)) == f"Assistant('compiled:{artefact.digest[:12]}', demos=2)"
     assert repr(compiled_judge(judging)) == f"Judge('compiled:{judging.digest[:12]}', demos=3)"
-    assert str(artefact.card) == repr(artefact.card) == f"Card({artefact.card.headline!r})"
+    assert str(artefact.card) == repr(artefact.card) == f"Card({artefact.card.headline.text!r})"
     assert str(artefact) == repr(artefact) == f"Artefact('{artefact.digest[:12]}')"
 
 
@@ -38,7 +38,7 @@ def test_a_card_shows_what_it_claims_and_its_numbers():
         (assistants.card(), ["unwanted offers"]),
     ):
         message = harmless(card._repr_html_()).splitlines()
-        assert {card.headline, *lines} <= {*message}
+        assert {card.headline.text, *lines} <= {*message}
         assert "embedded stand-in" not in message
         of_stand_in = card.model_copy(update={"provenance": card.provenance.model_copy(update={"embedded": True})})
         assert "embedded stand-in" in harmless(of_stand_in._repr_html_())
@@ -68,4 +68,4 @@ def test_a_start_that_is_kept_says_which_guard_the_better_candidates_broke_even_
     target = assistants.card_row("score", "RECOVERY", count=14, total=14)
     card = assistants.card(shown=False, unchanged=True, target=target, candidates=candidates, target_groups=12)
     kept = "no candidate that keeps the guard on offers beat the starting program, which is kept unchanged."
-    assert card.headline == f"No improvement in RECOVERY: {kept}"
+    assert card.headline.text == f"No improvement in RECOVERY: {kept}"

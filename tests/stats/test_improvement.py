@@ -13,10 +13,10 @@ from dspy_proact.stats import (
     Change,
     Estimate,
     Panel,
+    detectable_gain,
     improvement,
     length_change,
     score_change,
-    smallest_gain,
     value_change,
 )
 from dspy_proact.stats.improvement import Improvements, levels_at_worst
@@ -218,7 +218,7 @@ def test_a_claim_must_hold_with_the_unread_against_it():
 
 def test_whether_it_is_shown_is_what_the_whole_says():
     drawn = [
-        simulate_compile(np.random.default_rng(seed), 120, 20, SimulatedJudges(0.8, 0.5, better), unread)
+        simulate_compile(np.random.default_rng(seed), [6] * 20, SimulatedJudges(0.8, 0.5, better), unread)
         for seed, better in enumerate((0.95, 0.8, 0.5))
         for unread in (0.0, 0.03)
     ]
@@ -232,20 +232,29 @@ def test_whether_it_is_shown_is_what_the_whole_says():
 
 
 @pytest.mark.parametrize(
-    ("labels", "groups", "raters", "gain"),
+    ("sizes", "raters", "gain"),
     [
-        (59, 25, 6, None),
-        (200, 9, 6, None),
-        # t of 19 degrees: 2.5395 at .99, .8610 at .80; .9 x 3.4005 / sqrt(120) = .2794.
-        (120, 20, 3, pytest.approx(0.2794, abs=1e-4)),
-        # The harmonic mean of 19 and 5 degrees of freedom is 7.9167: t 2.9037 and .8894; .9 x 3.7932 / sqrt(120).
-        (120, 20, 6, pytest.approx(0.3116, abs=1e-4)),
+        ([2] * 29, 6, None),
+        ([22] * 9, 6, None),
+        # 150 of 200 labels in one of ten groups: 1.7 degrees of freedom, and nothing is promised.
+        ([150, *[6] * 5, *[5] * 4], 0, None),
+        # t of 19 degrees: 2.5395 at .99, .8610 at .80. J is the root of 20 / 19 times S: 2.6055 + .8610 = 3.4665. S is
+        # .52 / sqrt(120) = .04747 at least, and 1.1 sqrt(1 + .05 x 5) / sqrt(120) = .11227 at most.
+        ([6] * 20, 3, (0.16456, 0.38918)),
+        # The harmonic mean of 19 and 5 degrees of freedom is 7.9167: t 2.9037 and .8894, 2.9792 + .8894 = 3.8686.
+        ([6] * 20, 6, (0.18365, 0.43433)),
     ],
 )
-def test_the_smallest_gain_is_worked_from_labels_groups_and_raters_by_hand(
-    labels: int, groups: int, raters: int, gain: float | None
-):
-    assert smallest_gain(labels, groups, raters) == gain
+def test_the_detectable_gain_is_worked_from_the_labels_of_each_group_and_raters_by_hand(sizes, raters, gain):
+    assert detectable_gain(sizes, raters) == (gain and pytest.approx(gain, abs=1e-4))
+
+
+def test_unequal_groups_detect_less_than_as_many_equal_ones():
+    # 8.2 degrees of freedom in place of 11, and a jackknife that overstates the largest.
+    equal, unequal = detectable_gain([18] * 12, 0), detectable_gain([34, 32, 28, 24, 20, 18, 16, 14, 10, 8, 6, 6], 0)
+    assert equal
+    assert unequal
+    assert all(wider > narrower for narrower, wider in zip(equal, unequal, strict=True))
 
 
 # Scores and lengths.

@@ -24,7 +24,7 @@ from dspy_proact.stats.plan import (
 
 HIGH, LOW = ("s", "PASS"), ("s", "FAIL")
 OF = RatingComponents(between=0.04, within=0.06, leniency=0.01, means={HIGH: 0.8, LOW: 0.2})
-FRAME = PlanFrame({HIGH: 50, LOW: 50}, mean=0.5, fixed=0.0005, df=24)
+FRAME = PlanFrame({HIGH: 50, LOW: 50}, mean=0.5, fixed=0.0005, shares=(1 / 25,) * 25)
 KEYS = [f"k{n}" for n in range(40)]
 KINDS = [("s", label) for label in "a" * 25 + "b" * 12 + "c" * 3]
 A, B, C = ("s", "a"), ("s", "b"), ("s", "c")
@@ -46,7 +46,7 @@ def test_a_frame_has_the_sizes_of_cells_and_the_scatter_of_its_groups():
     assert (frame.sizes, frame.cases) == ({HIGH: 3, LOW: 1}, 4)
     assert frame.mean == pytest.approx(0.65)
     assert frame.fixed == pytest.approx(4 * 0.075**2)
-    assert frame.df == pytest.approx(1)
+    assert (frame.shares, frame.df) == ((0.5, 0.5), pytest.approx(1))
 
 
 def test_a_plan_has_the_fewest_ratings_that_reach_the_width():
@@ -62,7 +62,7 @@ def test_a_plan_has_the_fewest_ratings_that_reach_the_width():
 
 def test_a_case_is_rated_again_only_where_there_are_no_further_ones():
     once = next(plans(0.12, FRAME, OF))
-    few = PlanFrame(dict.fromkeys(FRAME.sizes, once.rated * 2 // 5), FRAME.mean, FRAME.fixed, FRAME.df)
+    few = PlanFrame(dict.fromkeys(FRAME.sizes, once.rated * 2 // 5), FRAME.mean, FRAME.fixed, FRAME.shares)
     again = next(plan for plan in plans(0.12, few, OF) if plan.raters == once.raters)
     assert (once.per_case, again.per_case) == (1, 2)
 

@@ -15,13 +15,13 @@ from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.options import option
 from dspy_proact.cli.options.models import text_of
 from dspy_proact.cli.views.message import console, print_json, print_more, say, say_stopped
-from dspy_proact.cli.views.runs import ProgressOnStderr, duration, exceeded, sent_line
+from dspy_proact.cli.views.runs import ProgressOnStderr, exceeded, sent_line
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.forecast import PROPOSALS, CompileObserver, Forecast, Stand
 from dspy_proact.errors import Halt, UsageError
 from dspy_proact.evaluation.benchmark import Start
 from dspy_proact.evaluation.compiled import compiled_program
-from dspy_proact.evaluation.forecast import SECONDS
+from dspy_proact.evaluation.forecast import SECONDS, duration
 from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.evaluation.tuning import tuning_of
@@ -88,7 +88,7 @@ def _forecast_text(forecast: Forecast, limits: Limits) -> list[str]:
     price = "price unknown" if forecast.usd is None else f"at most USD {forecast.usd:.2f}"
     roles = ", ".join(f"{name.replace('_', ' ')} {role.calls:,}" for name, role in forecast.roles.items())
     return [
-        shown_gain(forecast.items, forecast.group_count, forecast.groups, forecast.smallest_gain),
+        shown_gain(forecast.sizes, forecast.nouns, forecast.detectable_gain),
         f"At most {forecast.calls:,} calls ({roles}), {forecast.tokens:,} tokens, {price}; "
         "repairs and retries not counted.",
         f"Time: {low} to {high} at most, {forecast.concurrency} calls in flight, if a call takes {SECONDS[0]:g} to "
@@ -141,8 +141,8 @@ def _print_forecast(compiling: Compile, as_json: bool) -> None:
             "roles": roles,
             "concurrency": forecast.concurrency,
             "items": forecast.items,
-            forecast.groups: forecast.group_count,
-            "smallest_gain": forecast.smallest_gain,
+            forecast.nouns.groups: len(forecast.sizes),
+            "detectable_gain": forecast.detectable_gain,
             "calls": forecast.calls,
             "usd": forecast.usd,
             "seconds": list(forecast.seconds),
@@ -180,10 +180,9 @@ def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -
     first = "kappa" if in_kappa else "out of fold"
     show(
         console(),
-        card.headline,
+        *card.headline.lines,
         heading,
         f"a {answer} takes {before}{'' if card.unchanged else f' before, {after} after{times}'}.",
-        *(f"warning: {warning}." for warning in card.warnings),
         table((first, "n", "before", "after", "change", "p"), rows, fold=False),
         *_notes(card),
         *(_explained(artefact) if explain else ()),

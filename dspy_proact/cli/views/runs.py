@@ -28,7 +28,7 @@ from dspy_proact.cli.views.message import print_json, say, say_stopped
 from dspy_proact.errors import Halt
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.execution import Completed, Execution
-from dspy_proact.evaluation.forecast import SECONDS, RoleCalls, RunForecast
+from dspy_proact.evaluation.forecast import SECONDS, RoleCalls, RunForecast, duration
 from dspy_proact.models import Limits, Model
 from dspy_proact.plain_text import printable
 from dspy_proact.runs import CorpusRecord, Manifest, Observer, RunFolder, Scope, StageEvent
@@ -177,14 +177,6 @@ def _broken(parts: Sequence[str], width: int) -> str:
     """Parts in lines of so many columns, none of them broken."""
     text = "; ".join(part.replace(" ", "\xa0") for part in parts)
     return textwrap.fill(text, width, subsequent_indent="  ").replace("\xa0", " ")
-
-
-def duration(seconds: float) -> str:
-    """A time in its largest unit that gives two or more, such as `2 hours`."""
-    for unit, name in ((86400, "days"), (3600, "hours"), (60, "minutes")):
-        if seconds >= 2 * unit:
-            return f"{seconds / unit:.0f} {name}"
-    return f"{seconds:.0f} seconds"
 
 
 # Before

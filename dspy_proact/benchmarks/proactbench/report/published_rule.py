@@ -99,9 +99,9 @@ def published_study(declared: Benchmark[Any, Any]) -> PublishedRatings:
     total = sum(sizes.values())
     theta = sum(size * of.means[kind] for kind, size in sizes.items()) / total
     variance = sum(size * (of.means[kind] - theta) ** 2 for kind, size in sizes.items()) / total
-    frame = PlanFrame({**sizes}, theta, DESIGN_EFFECT * variance / total, SCENARIOS - 1)
+    frame = PlanFrame({**sizes}, theta, DESIGN_EFFECT * variance / total, (1 / SCENARIOS,) * SCENARIOS)
     about = "the triggers of the published corpus, graded as published models are"
-    return PublishedRatings(of, "the published study, 275 ratings by 18 people", frame, about)
+    return PublishedRatings(of, "the published study, 275 ratings by 18 people", frame, about, ratings.seconds)
 
 
 def _percentiles(
