@@ -27,8 +27,8 @@ def _unquoted(summary: "Summary") -> Iterator[str]:
         own = [verdict for verdict in summary.verdicts if verdict.judge == judge and verdict.label in better]
         known = [verdict.verified for verdict in own if verdict.verified is not None]
         if len(known) >= _FEWEST and 2 * sum(known) < len(known):
-            share = f"{sum(known):,} of its {counted(len(known), 'verdict')} of {' or '.join(better)}"
-            yield f"{summary.judge_names[judge]} seldom quotes the response: words of it stand in {share}."
+            share = f"{sum(known):,} of {counted(len(known), 'verdict')} of {' or '.join(better)}"
+            yield f"Few verdicts of {summary.judge_names[judge]} quote the response: {share}."
 
 
 def _duplicates(summary: "Summary") -> Iterator[str]:
@@ -42,7 +42,7 @@ def _duplicates(summary: "Summary") -> Iterator[str]:
     if again:
         key, before = next(iter(again.items()))
         cases = f"{len(again):,} of {counted(len(again) + len(first), summary.nouns.case, summary.nouns.cases)}"
-        yield f"duplicates: {cases} with the same content as an earlier one, such as {key!r} and {before!r}; all count."
+        yield f"Duplicates: {cases} with the same content as an earlier one, such as {key!r} and {before!r}; all count."
 
 
 def _prompts(summary: "Summary") -> Iterator[str]:

@@ -65,8 +65,8 @@ def test_a_judge_that_seldom_quotes_the_response_is_named(server, tmp_path, proa
     invented = counting(lambda size: size // 4, verdict("PASS", ["a zebra on the boat"]))
     summary = run(server, tmp_path, assistant=counting(lambda size: size // 4), judge=invented)
     (line,) = caveats(summary)
-    of = "0 of its 4 verdicts of PASS or PARTIAL"
-    assert line == f"hosted_vllm/any seldom quotes the response: words of it stand in {of}."
+    of = "0 of 4 verdicts of PASS or PARTIAL"
+    assert line == f"Few verdicts of hosted_vllm/any quote the response: {of}."
 
 
 def test_half_of_the_verdicts_are_enough_and_a_fail_that_quotes_nothing_counts_in_none(tmp_path):
@@ -82,7 +82,7 @@ def test_half_of_the_verdicts_are_enough_and_a_fail_that_quotes_nothing_counts_i
     assert caveats(summary("half", True, False, None, True, False, False)) == []
     assert caveats(summary("few", False, False, False, None, None, False)) == []
     (line,) = caveats(summary("fewer", True, False, False, False, None, True))
-    assert line.endswith(f"words of it stand in 1 of its 4 verdicts of {' or '.join([*SCORES][:2])}.")
+    assert line.endswith(f"quote the response: 1 of 4 verdicts of {' or '.join([*SCORES][:2])}.")
 
 
 def test_cases_with_the_same_content_under_several_keys_are_counted_once_each(tmp_path):
@@ -94,7 +94,7 @@ def test_cases_with_the_same_content_under_several_keys_are_counted_once_each(tm
         return summarize(written(tmp_path / name, manifest(), made, events))
 
     (line,) = caveats(summary("twice", "Who?", "Who?", "What?", "Who?"))
-    assert line == "duplicates: 2 of 4 cases with the same content as an earlier one, such as 'b' and 'a'; all count."
+    assert line == "Duplicates: 2 of 4 cases with the same content as an earlier one, such as 'b' and 'a'; all count."
     assert caveats(summary("once", "1", "2", "3", "4")) == []
 
 
