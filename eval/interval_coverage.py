@@ -109,18 +109,23 @@ class Promise:
     slack: float
     seed: tuple[int, int]
 
-    def phases(self, rng: np.random.Generator, difference: float) -> list[SimulatedPair]:
-        cuts, groups = Thresholds.of_mean(self.base), LAYOUTS[self.layout]
-        if isinstance(groups, int):  # the same sizes in every phase
-            groups = np.bincount(simulate_run(rng, groups, cuts, Effects()).groups).tolist()
-        return [simulate_pair(rng, groups, cuts, Effects(run=0.05), difference) for _ in range(3)]
+    def sizes(self, rng: np.random.Generator) -> list[int]:
+        """Of the scenarios: the same in every phase, and in the new pairs that a power is promised for."""
+        groups = LAYOUTS[self.layout]
+        if isinstance(groups, int):
+            return np.bincount(simulate_run(rng, groups, Thresholds.of_mean(self.base), Effects()).groups).tolist()
+        return groups
 
-    def shown(self, rng: np.random.Generator, points: float | None, *, overall: bool) -> bool | None:
+    def phases(self, rng: np.random.Generator, sizes: list[int], difference: float) -> list[SimulatedPair]:
+        cuts = Thresholds.of_mean(self.base)
+        return [simulate_pair(rng, sizes, cuts, Effects(run=0.05), difference) for _ in range(3)]
+
+    def shown(self, rng: np.random.Generator, sizes: list[int], points: float | None, *, overall: bool) -> bool | None:
         """Whether a new pair that differs by so much shows it; None where nothing was printed."""
         if points is None:
             return None
         difference = min(points / 100, 0.99 - self.base)
-        phases = self.phases(rng, difference if self.base <= 0.5 else -min(points / 100, self.base - 0.01))
+        phases = self.phases(rng, sizes, difference if self.base <= 0.5 else -min(points / 100, self.base - 0.01))
         result = joint(phases) if overall else stats.paired_difference(phases[0].a, phases[0].b, phases[0].groups)
         return (result.p or 1) <= 0.05 / (1 if overall else 3)
 
@@ -140,14 +145,15 @@ def joint(phases: list[SimulatedPair]) -> stats.Paired:
 def promise_row(cell: Promise) -> str:
     rng, results = np.random.default_rng(cell.seed), []
     for _ in range(cell.data_sets):
-        phases = cell.phases(rng, 0)
+        sizes = cell.sizes(rng)
+        phases = cell.phases(rng, sizes, 0)
         overall = seen_from(joint(phases))
         rows = [stats.paired_difference(phase.a, phase.b, phase.groups, tests=3) for phase in phases]
         known = [seen[0] for row in rows if (seen := seen_from(row))]
         low, high = (min(known), max(known)) if len(known) > 1 else (None, None)
         middle = (low + high) / 2 if low and high else None
-        of_range = [cell.shown(rng, points, overall=False) for points in (low, middle, high)]
-        results.append([cell.shown(rng, overall and overall[0], overall=True), *of_range])
+        of_range = [cell.shown(rng, sizes, points, overall=False) for points in (low, middle, high)]
+        results.append([cell.shown(rng, sizes, overall and overall[0], overall=True), *of_range])
     at_overall, at_low, at_middle, at_high = map(list, zip(*results, strict=True))
     printed = (f"{100 * np.mean([result is not None for result in of]):.0f}" for of in (at_overall, at_middle))
     power, low_end, high_end = POWER[25], Band(0.0, POWER[25].high), Band(POWER[25].low, 1.0)

@@ -28,7 +28,7 @@ is detected in 75 to 84 % of comparisons (eval/README.md)."""
 ENOUGH_TO_TELL = 15
 """With fewer degrees of freedom it is not told what could have been seen. By simulation a difference that is said to be
 detected in 80 % of comparisons is detected in 34 to 43 % with 1 of them (one group has 60 of 73 cases), in 63 to 69 %
-with 7, in 72 to 74 % with 10, and in 75 to 84 % from 15 on (eval/README.md)."""
+with 7, in 72 to 74 % with 10, and in 75 to 84 % from 15 on; for the last see eval/README.md."""
 FROM_AN_END = 0.1
 """Nor is it from a base below this or as far from 1: in 70 to 73 % at .05, since the spread itself is little known."""
 FEWEST = 6
