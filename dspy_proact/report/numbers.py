@@ -89,7 +89,7 @@ def shown_gain(sizes: Sequence[float], nouns: Nouns, gain: tuple[float, float] |
     if gain is None:
         most = f"{round(max(sizes)):,} of them in one"
         return f"{labels}, at most {most}: which gain they can show is not known in advance; {claim} or more."
-    shown = f"a true gain in kappa of {gain[0]:.2f} to {gain[1]:.2f} is shown 4 times in 5"
+    shown = f"80 % power takes a true gain in kappa of {gain[0]:.2f} to {gain[1]:.2f}"
     return f"With {labels}, {shown}, less if both judges err alike; {claim} or more."
 
 

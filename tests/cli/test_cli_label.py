@@ -369,7 +369,7 @@ def test_a_plan_says_what_its_labels_can_show_of_a_tuned_judge(planned, proact, 
     message = planned("--width", 10)
     rated, raters = message["plan"]["triggers"], message["plan"]["raters"]
     low, high = detectable_gain([rated / 25] * 25, raters)
-    shown = f"With {rated} items in 25 scenarios, a true gain in kappa of {low:.2f} to {high:.2f} is shown 4 times in 5"
+    shown = f"With {rated} items in 25 scenarios, 80 % power takes a true gain in kappa of {low:.2f} to {high:.2f}"
     assert any(shown in caveat for caveat in message["claim"]["caveats"])
     forty = run_of(
         tmp_path / "forty", [(trigger(f"d{n}", PHASES[n % 3], scenario=f"S{n}"), GRADES[n % 4]) for n in range(40)]

@@ -43,6 +43,35 @@ OPTIMIZERS_IN_TURN = pytest.mark.parametrize(
 )
 
 
+# How many there are on the same data
+
+
+def test_a_card_counts_the_finished_compiles_of_its_data_beside_its_folder_and_in_compiles(
+    tmp_path, server, monkeypatch
+):
+    """What decides is the data: three seeds count, and neither another study, an unfinished compile nor a torn file."""
+    monkeypatch.chdir(tmp_path)
+    server.script = judges.models
+
+    def seeded(seed: int, of: Any = None) -> Compile:
+        return judges.at(server, of or study(), judges.recipe(seed=seed))
+
+    def compiles(seed: int, out: str, of: Any = None) -> int:
+        return seeded(seed, of).run(out).artefact.card.compiles
+
+    assert compiles(0, "made/first") == 1
+    assert compiles(0, "elsewhere/again") == 1  # the same compile
+    assert compiles(1, "made/second") == 2
+    assert compiles(9, "made/other", study(personas=5)) == 1
+    (tmp_path / "made" / "torn").mkdir()
+    (tmp_path / "made" / "torn" / "compile.json").write_text("{", "utf-8")
+    (tmp_path / "made" / "torn" / "judge.json").write_text("{", "utf-8")
+    (tmp_path / "made" / "second" / "judge.json").unlink()
+    assert compiles(2, "made/third") == 2
+    assert compiles(3, str(seeded(3).default_folder)) == 1
+    assert compiles(4, "made/fourth") == 4
+
+
 # The same file
 
 

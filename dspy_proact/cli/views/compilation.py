@@ -230,7 +230,7 @@ def _explained(artefact: Artefact) -> Iterator[str | TerminalTable]:
     if beside := [row for row in card.rows if row.beside]:
         names = list(beside[0].beside)
         cells = (
-            [row.title, *("-" if (value := row.beside[name].value) is None else f"{value:.2f}" for name in names)]
+            [row.title, *("-" if (value := row.beside[name].value) is None else f"{value:z.2f}" for name in names)]
             for row in beside
         )
         yield table(("", *names), cells, fold=False)
