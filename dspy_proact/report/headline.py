@@ -178,7 +178,8 @@ def _of_study(study: "RatingStudy") -> Headline:
     enough = groups >= CLAIM_GROUPS and within.items >= SHARE_ITEMS
     side = None if not enough else "higher" if low > 0 else "lower" if high < 0 else None
     size = f"{difference.value:+z.2f} in kappa ({interval(difference, '{:+z.2f}'.format)})"
-    text = f"{begin} no difference between {judge} and {one} was detected in agreement with {another}: {size}."
+    verb = "can be claimed" if excludes_zero(difference) else "was detected"  # beside an interval that excludes 0
+    text = f"{begin} no difference between {judge} and {one} {verb} in agreement with {another}: {size}."
     if side:
         how = "better" if side == "higher" else "less well"
         text = f"{begin} {judge} agrees with {one} {how} than {another} does: {size}."
@@ -208,7 +209,8 @@ def _without_pairs(study: "RatingStudy") -> Headline:
     if not pooled.compared:
         return Headline(nothing, count=0)
     raters = {grade.rater for item in pooled.compared for grade in item.grades[study.part.name]}
-    whose = "the only rater" if len(raters) == 1 else f"these {len(raters)} raters"
+    several = f"these {len(raters)} raters" if pooled.paired else "the one rater of each"
+    whose = "the only rater" if len(raters) == 1 else several
     same = sum(row[level] for level, row in enumerate(pooled.confusion))
     exact, items = in_nouns(pooled.estimates["exact"], study.nouns), counted(len(pooled.compared), "item")
     rate = "" if exact.value is None else f" ({share(exact.value)} %, {interval(exact)})"

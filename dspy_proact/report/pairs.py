@@ -277,9 +277,12 @@ def pairs_headline(study: PairStudy) -> Headline:
         better, worse = (b, a) if side == "higher" else (a, b)
         text = f"{who[0].upper()}{who[1:]} prefer {better} to {worse}: {b} is chosen in {numbers}."
     else:
-        prefers = "prefer" if raters > 1 else "prefers"
-        text = f"It is not shown which of {a} and {b} {who} {prefers}: {b} is chosen in {numbers}."
+        text = f"It is not shown which of {a} and {b} {who} prefer: {b} is chosen in {numbers}."
+        if raters == 1:
+            text = f"Of one rater no preference of people can be claimed: {b} is chosen in {numbers}."
     below = (f"The interval: {preferred.reason}.",) if preferred.low is not None and preferred.reason else ()
+    if overall.ties > overall.decided:
+        below = (f"Most choices are ties: {overall.ties:,} of {len(study.choices):,}, which are left out.", *below)
     return Headline(text, side, preferred, "95 % interval", count=overall.decided, caveats=below)
 
 

@@ -33,8 +33,8 @@ Weight = Literal["none", "linear", "quadratic"]
 AlphaMetric = Literal["nominal", "ordinal", "interval"]
 """How disagreement grows with the distance of two labels: any is 1, by the square of how many ratings lie between,
 or by the square of the steps between."""
-EQUAL = "all gradings equal"
-"""Why there is no kappa."""
+EQUAL = "gradings that do not vary"
+"""Why there is no kappa: of one side, or of each stratum."""
 UNPAIRED = "no item with two ratings"
 
 

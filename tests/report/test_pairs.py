@@ -129,8 +129,15 @@ def test_four_raters_of_one_mind_do_not_speak_for_people(read):
 
 def test_one_rater_is_one(read):
     first = pairs_headline(read(many(1, 20, lambda r, i: "b" if i else "a")))
-    assert first.text.startswith("It is not shown which of a and b this rater prefers: b is chosen in 19 of 20")
+    assert first.text.startswith("Of one rater no preference of people can be claimed: b is chosen in 19 of 20 (")
     assert "for this rater only" in first.caveats[0]
+
+
+def test_where_most_choices_are_ties_that_stands_below_the_sentence(read):
+    """Of 4 x 20 choices 64 are ties; 16 are of b."""
+    first = pairs_headline(read(many(4, 20, lambda r, i: "tie" if i % 5 else "b")))
+    assert "b is chosen in 16 of 16" in first.text
+    assert first.caveats[0] == "Most choices are ties: 64 of 80, which are left out."
 
 
 def test_raters_stand_beside_each_other_in_numbers_and_no_sentence_accuses_one(read, capsys):

@@ -76,7 +76,7 @@ NOBODY = "no rater with 5 items that others rated too"
     ("result", "value", "reason"),
     [
         (lambda: stats.kappa_estimate([], [], L, []), None, "no items"),
-        (lambda: stats.kappa_estimate([1] * 12, [1] * 12, L, range(12)), None, "all gradings equal"),
+        (lambda: stats.kappa_estimate([1] * 12, [1] * 12, L, range(12)), None, "gradings that do not vary"),
         (lambda: stats.kappa_estimate(L * 3, L * 3, L, range(9)), 1, "no variance between groups"),
         (lambda: stats.kappa_estimate([0] * 4 + [1], [0] * 4 + [1], L, range(5)), 1, LONELY),
         (lambda: stats.kappa_estimate([0, 1], [0, 1], L, "AA"), 1, LONELY),
@@ -92,7 +92,7 @@ NOBODY = "no rater with 5 items that others rated too"
         (lambda: alpha([[2, 0], [2]]), 0, LONELY),
         (lambda: stats.alt_test(judged([]), epsilon=0.1).advantage, None, NOBODY),
         (lambda: stats.alt_test(judged([[0, 0]] * 4), epsilon=0.1).ties, None, NOBODY),
-        (lambda: stats.human_reference(judged([[0, 0]] * 9)).best_attainable, None, "all gradings equal"),
+        (lambda: stats.human_reference(judged([[0, 0]] * 9)).best_attainable, None, "gradings that do not vary"),
         (lambda: stats.standings(judged([[0]] * 9))[0].against_others, None, "no item that others rated too"),
         (lambda: stats.length_change([], [], []).difference, None, "no items"),
         (lambda: stats.length_change([2], [4], "A").difference, 2, LONELY),

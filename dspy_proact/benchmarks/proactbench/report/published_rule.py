@@ -110,7 +110,7 @@ def _percentiles(
     """A statistic of the sum of tables, one an item, with percentiles over resampled items."""
     value = float(statistic(tables.sum(axis=0)))
     if math.isnan(value):
-        return Estimate(None, reason="all gradings equal")
+        return Estimate(None, reason="gradings that do not vary")
     items = len(tables)
     if items == 1:
         return Estimate(value, reason="rests on one item")

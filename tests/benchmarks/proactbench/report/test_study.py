@@ -241,7 +241,7 @@ def test_a_phase_that_nobody_rated_says_so():
 def test_raters_who_are_all_equal_have_no_kappa_and_agree_exactly():
     part = documented(of(*[("RECOVERY", "F", "FF")] * 4))["phases"]["RECOVERY"]
     assert part["exact"]["value"] == 1
-    assert part["kappa"] == {"value": None, "low": None, "high": None, "reason": "all gradings equal"}
+    assert part["kappa"] == {"value": None, "low": None, "high": None, "reason": "gradings that do not vary"}
     assert part["alpha_ordinal"]["reason"] == "all ratings equal"
 
 
@@ -255,7 +255,8 @@ def test_items_without_a_scenario_count_as_one():
 
 # The sentence
 
-OPEN = "no difference between the judge and one of these 3 raters was detected in agreement with another: "
+OPEN = "no difference between the judge and one of these 3 raters can be claimed in agreement with another: "
+"""Beside an interval that excludes 0, nothing says that none was detected."""
 BEGIN = "On 32 items the judge agrees with one of these 3 raters"
 THESE = "The interval: for these 3 raters only."
 
@@ -287,6 +288,12 @@ THESE = "The interval: for these 3 raters only."
             "Nothing can be said of a judge beside a person: no item has two ratings.",
         ),
         (
+            of(("EMERGENT", "+", "+"), ("EMERGENT", "F", " P")),
+            "The judge gives the grade that the one rater of each gave on 1 of 2 items (50.0 %, 95 % ",
+            None,
+            "Nothing can be said of a judge beside a person: no item has two ratings.",
+        ),
+        (
             of(("EMERGENT", " ", "+")),
             "Nothing can be said of a judge beside a person: no item has two ratings.",
             None,
@@ -296,7 +303,7 @@ THESE = "The interval: for these 3 raters only."
             of(*[("EMERGENT", "+", "++")] * 12),
             "On 12 items nothing can be said of the judge beside one of these 2 raters.",
             None,
-            "The difference in kappa has no interval: all gradings equal.",
+            "The difference in kappa has no interval: gradings that do not vary.",
         ),
         (
             of(*BETTER, scenarios=20, agents=True),
@@ -347,7 +354,7 @@ def test_a_consensus_by_hand():
     ("rows", "value", "reason"),
     [
         ([("CRITICAL", "+", "+")], None, "no ratings"),
-        ([("EMERGENT", "+", "++")] * 3, None, "all gradings equal"),
+        ([("EMERGENT", "+", "++")] * 3, None, "gradings that do not vary"),
         ([("EMERGENT", "F", "+F")], 0, "rests on one item"),
     ],
 )
