@@ -311,4 +311,5 @@ def _power(comparison: "Comparison") -> Iterator[str]:
         (low, high), bases = (f(points for points, _ in known) for f in (min, max)), [base for _, base in known]
         of = "" if len(known) == len(rows) else f" of {len(known)} of {len(rows)} {nouns.strata}"
         reach = f"{low}" if low == high else f"{low} to {high}"
-        yield f"{reach} points from {share(min(bases))} to {share(max(bases))} in one {nouns.stratum}{of}, after Holm"
+        base = " to ".join(dict.fromkeys((share(min(bases)), share(max(bases)))))
+        yield f"{reach} points from {base} in one {nouns.stratum}{of}, after Holm"

@@ -183,6 +183,14 @@ def test_where_test_and_interval_disagree_a_difference_is_neither_claimed_nor_de
     )
 
 
+def test_one_base_of_all_phases_is_no_range(compared):
+    """In each phase 8 of 16 scenarios pass in a, and in b, where two others do, as many."""
+    a = ["PASS" if number % 2 else "FAIL" for number in range(48)]
+    b = [{0: "PASS", 1: "FAIL", 16: "PASS", 17: "FAIL", 32: "PASS", 33: "FAIL"}.get(n, g) for n, g in enumerate(a)]
+    (line,) = below(compared(a, b, scenarios=16), "80 %")
+    assert " points from 50.0 in one phase, after Holm." in line
+
+
 def test_power_is_of_the_one_test_from_its_base_and_a_range_over_phases(compared):
     """Of 16 scenarios 8 pass in each phase of a, in b 9, 9 and 7; one row is by hand in tests/stats/test_paired.py."""
     a = ["PASS" if number % 2 else "FAIL" for number in range(48)]
