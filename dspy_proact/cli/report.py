@@ -1,6 +1,6 @@
 """`dspy-proact report`, `compare` and `leaderboard`: the scores of runs and of results files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -66,7 +66,7 @@ def report(
     if html is not None:
         if flag := first_typed(("--json", "--explain", "--corpus", "--ratings")):
             raise UsageError(f"--html and {flag} are mutually exclusive")
-        _write_page(runs, by, html)
+        _write_page_of(runs, by, html)
         return
     if len(runs) > 1:
         raise UsageError(f"{len(runs)} RUNs are given; several are reported on a page: --html FILE")
@@ -98,19 +98,27 @@ def report(
             say_next(Next.RUN_FINISHED, benchmark=chosen.words, runs=run)
 
 
-def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
-    from dspy_proact.kept import refuse_overwrite, write_file
+def _write_page_of(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
     from dspy_proact.report.page import page
 
+    if _write_page(html, runs, lambda: page([summary_of(run) for run in runs], by)):
+        step = Next.PAGE_WRITTEN if len(runs) == 1 else Next.RUNS_FINISHED
+        say_next(step, benchmark=None, run=runs, runs=runs)
+
+
+def _write_page(html: Path, runs: Sequence[Path], made: Callable[[], str]) -> bool:
+    """Write a page, which is made once the file may be written; whether to a file, and not to standard output."""
+    from dspy_proact.kept import refuse_overwrite, write_file
+
     if html == option.STANDARD_OUTPUT:
-        click.echo(page([summary_of(run) for run in runs], by).encode())
-        return
+        click.echo(made().encode())
+        return False
     refuse_overwrite(html, *runs)
     if html.is_file() and html.read_bytes()[: len(_PAGE)].lower() != _PAGE:
         raise UsageError(f"{html}: exists and is not a page; name another file")
-    write_file(html, page([summary_of(run) for run in runs], by))
+    write_file(html, made())
     say(f"The page is in {html}; open it in a browser.")
-    say_next(Next.PAGE_WRITTEN if len(runs) == 1 else Next.RUNS_FINISHED, benchmark=None, run=runs, runs=runs)
+    return True
 
 
 # Several runs
@@ -194,23 +202,37 @@ def compare(
 @verb(
     "leaderboard",
     READ_BENCHMARK,
-    Section(Heading.OUTPUT, option.explain(), option.as_json("the leaderboard")),
-    first="--benchmark --explain --json",
-    example="dspy-proact leaderboard runs/mine",
+    Section(
+        Heading.OUTPUT,
+        option.file("--html", "Write a page for a browser: every model by stratum; - for standard output."),
+        option.explain(),
+        option.as_json("the leaderboard"),
+    ),
+    first="--html --benchmark --explain --json",
+    example="dspy-proact leaderboard runs/mine --html models.html",
     brief="Rank runs among published scores.",
 )
 @click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path(path_type=Path))
-def leaderboard(runs: tuple[Path, ...], chosen: BenchmarkChoice, explain: bool, as_json: bool) -> None:
+def leaderboard(
+    runs: tuple[Path, ...], chosen: BenchmarkChoice, html: Path | None, explain: bool, as_json: bool
+) -> None:
     """Print the published scores of a benchmark in order, and each RUN with how its conditions differ.
 
     A run is ranked among them if it was made under their conditions; any other run, and a results file, stands below
-    the line. Published scores count dropped cases as the paper did; the strict score counts them as failed.
+    the line. The strict score ranks, in which unscored cases count 0; published scores leave them out.
     """
     from dspy_proact.report import leaderboard as put_in_order
     from dspy_proact.report import leaderboard_document, print_leaderboard
 
     declared = chosen.known(*runs)
+    if html and (flag := first_typed(("--json", "--explain"))):
+        raise UsageError(f"--html and {flag} are mutually exclusive")
     board = put_in_order([summary_of(run) for run in runs], declared)
+    if html:
+        from dspy_proact.report.page import leaderboard_page
+
+        _write_page(html, runs, lambda: leaderboard_page(board))
+        return
     if as_json:
         print_json(leaderboard_document(board))
         return

@@ -122,6 +122,10 @@ class Leaderboard:
         """Those that are not published."""
         return tuple(entry for entry in self.entries if not entry.published)
 
+    def number(self, run: LeaderboardRow) -> int:
+        """Which of the runs it is, from 0, as they were given."""
+        return [summary.path for summary in self.summaries].index(str(run.path))
+
     @property
     def with_ranges(self) -> bool:
         """Whether there are counts, and so ranges of ranks."""

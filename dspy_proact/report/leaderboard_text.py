@@ -1,6 +1,6 @@
 """The leaderboard as people and programs read it: its headline, its table with what that rests on, and its document."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -18,11 +18,16 @@ _NO_SPREAD = "no spread was published, so nothing is told from chance"
 _MOST_NAMED = 3
 
 
-def leaderboard_headline(board: Leaderboard) -> Headline:
+def in_brackets(run: int) -> str:
+    """What a run is called in the table of a terminal: [1], [2] and so on."""
+    return f"[{run + 1}]"
+
+
+def leaderboard_headline(board: Leaderboard, mark: Callable[[int], str] = in_brackets) -> Headline:
     """Where the best run ranks and which ranks are open, or that none is ranked; without runs, which row is first.
 
     It claims no more than the tests of the ranks carry: without counts nothing is told from chance. "Higher" is said
-    of a first row that is alone.
+    of a first row that is alone. `mark` says what a run is called.
     """
     ranked = [entry for entry in board.ranked if not entry.published]
     if ranked:
@@ -35,7 +40,7 @@ def leaderboard_headline(board: Leaderboard) -> Headline:
     score = entry and entry.scores[board.ranking]
     pairs = len(board.ranked) * (len(board.ranked) - 1) // 2
     alone = entry and entry.rank_range == (1, 1) and pairs
-    marks = [f"[{number}]" for number, run in enumerate(board.runs, start=1) if run.rank is None]
+    marks = [mark(board.number(run)) for run in board.runs if run.rank is None]
     reserved = (
         (score and score.low is not None and score.reason, f"The interval: {score and score.reason}."),
         (ranked and marks, f"Measured otherwise, and not ranked: {listed(marks)}."),
@@ -132,12 +137,13 @@ def print_leaderboard(board: Leaderboard, console: Console, explain: bool = Fals
     """Print the headline, the table, what each run is and how it differs; with `explain`, the details."""
     ranking, nouns = board.ranking, board.declared.nouns
     show(console, *leaderboard_headline(board).lines, _table(board))
-    for number, entry in enumerate(board.runs, start=1):
+    for entry in board.runs:
         score, title = entry.scores[ranking], board.columns[ranking]
         reason = f" ({score.reason})" if score.reason else ""
         cases = counted(entry.cases or 0, nouns.case, nouns.cases)
         extent = f"{cases} of {counted(entry.groups or 0, nouns.group, nouns.groups)}"
-        show(console, f"[{number}] {entry.name}, {entry.path}: {extent}, {title} {percent(score)}{reason}")
+        named = f"{in_brackets(board.number(entry))} {entry.name}, {entry.path}"
+        show(console, f"{named}: {extent}, {title} {percent(score)}{reason}")
         show(console, *(f"    not ranked: {difference}" for difference in entry.differences))
         others = {name: entry.scores[key].reason for key, name in board.columns.items() if key != ranking}
         show(console, *(f"    {line}" for line in reason_lines(others.items())))
@@ -145,7 +151,7 @@ def print_leaderboard(board: Leaderboard, console: Console, explain: bool = Fals
 
 
 def _table(board: Leaderboard) -> TerminalTable:
-    marks = {id(entry): f" [{number}]" for number, entry in enumerate(board.runs, start=1)}
+    marks = {id(entry): f" {in_brackets(board.number(entry))}" for entry in board.runs}
     leading, scored = (("rank", "range"), ("scored",)) if board.with_ranges else (("rank",), ())
 
     def row(entry: LeaderboardRow) -> list[str]:
@@ -163,7 +169,7 @@ def _table(board: Leaderboard) -> TerminalTable:
     return table((*leading, "model", *scored, *board.columns.values()), *blocks, names=len(leading))
 
 
-def legend(board: Leaderboard) -> Iterator[str]:
+def legend(board: Leaderboard, mark: Callable[[int], str] = in_brackets) -> Iterator[str]:
     """What ranks, what the columns are, the design effect of the ranges, and what the benchmark says of the table."""
     others = listed([title for name, title in board.columns.items() if name in board.counts])
     percents = f"scores in %{f' (but {others})' if others else ''}"
@@ -173,18 +179,18 @@ def legend(board: Leaderboard) -> Iterator[str]:
     else:
         yield f"strict, which ranks: {GLOSSARY['strict']}. Other {percents}, over what was scored, as published."
     if board.with_ranges:
-        yield f"{explained(nouns, 'range')[:-1]}, {_of_design_effect(board)}."
+        yield f"{explained(nouns, 'range')[:-1]}, {_of_design_effect(board, mark)}."
         dropped = sum(entry.tried.unscored for entry in board.entries if entry.published)
         yield from [f"Of the published models' {nouns.cases} {dropped} have no published grade."] if dropped else []
     yield from board.published.notes
 
 
-def _of_design_effect(board: Leaderboard) -> str:
+def _of_design_effect(board: Leaderboard, mark: Callable[[int], str]) -> str:
     """What the ranges take for the likeness of a group's cases, and where that number is from."""
-    nouns, runs = board.declared.nouns, enumerate(board.runs, start=1)
-    known = {f"[{number}]": run.tested.design_effect for number, run in runs if run.rank and run.tested}
-    shown = {mark: effect for mark, effect in known.items() if effect is not None}
-    largest = max(shown, key=lambda mark: shown[mark], default=None)
+    nouns, ranked = board.declared.nouns, [run for run in board.runs if run.rank]
+    known = {mark(board.number(run)): run.tested.design_effect for run in ranked if run.tested}
+    shown = {name: effect for name, effect in known.items() if effect is not None}
+    largest = max(shown, key=lambda name: shown[name], default=None)
     if largest and shown[largest] > DESIGN_EFFECT:
         return f"with the design effect that {largest} shows, {shown[largest]:.1f}, above the usual assumption of 2"
     less = f" ({largest} shows {shown[largest]:.1f})" if largest else ""

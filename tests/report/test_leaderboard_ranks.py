@@ -168,4 +168,4 @@ def test_of_several_runs_the_headline_has_the_best_and_says_which_are_not_ranked
     board = leaderboard([run("AC" * 50), pending, run("ACC" * 30, path="c")], declared)
     first = headline_of(board)
     assert first.text.startswith("openai/m ranks 1 of 3, the best of 2 runs (score 50.0 %")
-    assert first.caveats == ("Measured otherwise, and not ranked: [3].",)
+    assert first.caveats == ("Measured otherwise, and not ranked: [2].",)
