@@ -254,7 +254,7 @@ class AssistantTarget(Target):
             "target": CardRow.of(change, nouns=declared.nouns, name="score", title=aim, total=len(chosen)),
             "rows": tuple(measured_rows(declared, self.measured, self.items, tests, strata=self.strata, seed=seed)),
             "items": len(self.items) - controls,
-            "target_groups": len({*groups}),
+            "target_groups": change.groups,
             "controls": controls,
             "unscored": unscored,
             "notes": tuple(self.tuning.notes(demos, ())),

@@ -267,6 +267,7 @@ class JudgeTarget(Target):
             "target": target,
             "rows": tuple(rows),
             "items": len(items),
+            "target_groups": change.groups if change.unread else None,
             "unscored": target.total - target.count,
             "raters": self.raters,
             "notes": (*notes, *self.tuning.notes(0, self.ratings.about)),

@@ -274,7 +274,7 @@ class Card(Frozen):
             caveats += [f"{more} cannot be excluded for {', '.join(unsure)}."] if unsure else []
             caveats = caveats or ["no cost beyond the usual margins."]
         if self.compiles > 1:
-            chosen = "of the best of five, up to 13 % claim an improvement where there is none"
+            chosen = "of the best of five, up to 15 % claim an improvement where there is none"
             caveats.append(f"one of {self.compiles} compiles on these data: {chosen}.")
         return Headline(
             f"{demonstration((role, model.model) for role, model in self.provenance.models.items())}{sentence}.",
@@ -295,7 +295,8 @@ class Card(Frozen):
         reach = value - (low if unread is None else min(low, unread))
         if reach >= 1 - start:  # as also where the interval ends at the end of the scale
             return f": no gain from {f'{start:z.2f}' if kappa else f'{100 * start:z.1f} points'} could have been shown"
-        return f": with {cases} it takes a measured gain of {f'{reach:.2f}' if kappa else f'{100 * reach:.1f} points'}"
+        more = f"{reach:.2f}" if kappa else f"{100 * reach:.1f} points"
+        return f": with {cases} it takes a measured gain of more than {more}"
 
     @property
     def _costs(self) -> tuple[list[str], list[str]]:

@@ -165,10 +165,15 @@ def first(proact):
             JUDGE,
             NOT_SHOWN,
             {},
-            f"No improvement shown {KAPPA}: with 147 graded answers it takes a measured gain of 0.21",
+            f"No improvement shown {KAPPA}: with 147 graded answers it takes a measured gain of more than 0.21",
         ),
-        (ASSISTANT, NOT_SHOWN, {}, f"RECOVERY {POINTS}: with 147 triggers it takes a measured gain of 21.0 points"),
-        (JUDGE, NOT_SHOWN, {"low98_unread": -0.03}, "it takes a measured gain of 0.23"),
+        (
+            ASSISTANT,
+            NOT_SHOWN,
+            {},
+            f"RECOVERY {POINTS}: with 147 triggers it takes a measured gain of more than 21.0 points",
+        ),
+        (JUDGE, NOT_SHOWN, {"low98_unread": -0.03}, "it takes a measured gain of more than 0.23"),
         # From .6 a gain of .4 is left; the interval reaches .49 below what was measured, or to the end of the scale.
         (JUDGE, NOT_SHOWN, HIGH | {"low98": -0.29}, f"{KAPPA}: no gain from 0.60 could have been shown"),
         (ASSISTANT, NOT_SHOWN, HIGH | {"low98": -1.0}, f"{POINTS}: no gain from 60.0 points could have been shown"),

@@ -384,6 +384,20 @@ def test_responses_whose_verdict_cannot_be_read_are_counted_and_end_nothing(tmp_
     assert card.target.low98_unread is not None
 
 
+def test_groups_none_of_whose_verdicts_can_be_read_do_not_count_towards_a_claim(tmp_path, server):
+    """The responses of one of four personas: the 98 % interval rests on three."""
+    unreadable = tuple(study().items[location].text for location in (0, 4, 8))
+
+    def judge(sent):
+        lost = any(response in str(sent.messages[-1]["content"]) for response in unreadable)
+        return Answer("no object") if sent.role == "judge" and lost else judges.models(sent)
+
+    server.script = judge
+    card = judging(server).run(tmp_path / "out").artefact.card
+    assert (card.group_count, card.target_groups, card.target.count) == (4, 3, 9)
+    assert ": 9 graded answers in 3 scenarios are too few; a claim takes 60 in 10." in card.headline.text
+
+
 REFUSING = {
     "refused": lambda sent: error(400, "content_filter"),
     "half a character": lambda sent: Answer(proposed(sent, "Look ahead \ud800 now.")),
