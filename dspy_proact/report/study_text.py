@@ -181,10 +181,8 @@ def print_study(study: "RatingStudy", console: Console, explain: bool = False) -
     elif not explain:
         tables = [*_among(study)]
     judge = [f"judge: {study.judge}"] if study.judge else []
-    voted = study.voted and [
-        voted_table(study.voted),
-        *voted_notes([in_nouns(row, study.nouns) for row in study.voted]),
-    ]
+    voted: list[str | TerminalTable] = [voted_table(study.voted)] if study.voted else []
+    voted += voted_notes([in_nouns(row, study.nouns) for row in study.voted])
     show(
         console,
         *study_headline(study).lines,
