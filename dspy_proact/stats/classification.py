@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.stats.agreement import kappas
-from dspy_proact.stats.cluster import cluster_mean
+from dspy_proact.stats.cluster import ENOUGH_GROUPS, FEW_GROUPS, cluster_mean
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.jackknife import Jackknife, gain, ratio
+from dspy_proact.stats.tally import added_up, numbered
 from dspy_proact.types import Classification
 
 UNDEFINED: dict[Classification, str] = {
@@ -75,7 +76,21 @@ def classification_estimate(cases: Cases, groups: Sequence[Hashable], statistic:
         return cluster_mean(yes[counted, 1] / weights[counted], keys, weights=weights[counted])
     bounds = (-1.0 if statistic == "kappa" else 0.0, 1.0)
     of_tables = partial(classification, statistic=statistic)
-    return Jackknife.of(tables, groups, of_tables, undefined=UNDEFINED[statistic]).estimate(bounds, logit=True)
+    estimate = Jackknife.of(tables, groups, of_tables, undefined=UNDEFINED[statistic]).estimate(bounds, logit=True)
+    return estimate.marked(rests) if (rests := _rests_on_few(tables, groups)) else estimate
+
+
+def _rests_on_few(tables: NDArray[np.float64], groups: Sequence[Hashable]) -> str | None:
+    """That a kind of cases is in few groups alone, on which the statistic then rests; None where each is in five."""
+    sums = added_up(tables, numbered(groups)) > 0
+    found = {
+        "a positive case": sums[:, 1].any(axis=1),
+        "a negative case": sums[:, 0].any(axis=1),
+        "a case predicted as positive": sums[:, :, 1].any(axis=1),
+        "a case predicted as negative": sums[:, :, 0].any(axis=1),
+    }
+    few = (kind for kind, there in found.items() if there.sum() < ENOUGH_GROUPS <= len(there))
+    return next((f"{FEW_GROUPS} with {kind}" for kind in few), None)
 
 
 def classification_difference(a: Cases, b: Cases, groups: Sequence[Hashable], statistic: Classification) -> Estimate:

@@ -44,6 +44,8 @@ def coverage():
         ("corrected_differences", 6, "judge's own", 60),
         ("pair_coverage", None, "binomial", 75),
         ("rank_coverage", 5, None, 0),
+        # Two tables: three watchers and one jury.
+        ("measure_coverage", 8, None, 0),
     ],
 )
 def test_intervals_and_claims_are_within_their_bands_in_a_small_part(tmp_path, name, rows, naive, most):
@@ -205,6 +207,19 @@ def test_a_cell_in_which_no_difference_can_be_said_has_no_coverage():
 
 
 @pytest.mark.nightly
+def test_intervals_near_an_end_that_are_not_marked_are_out_where_they_hold_too_rarely():
+    with loaded(ROOT / "eval" / "measure_coverage.py") as program:
+        # Of 90 of 100 without a mark 75 hold, 83.3 %: below 93 by more than two standard errors of 90, 5.4.
+        results = [(True, True)] * 75 + [(True, False)] * 15 + [(False, True)] * 10
+        assert program.judged(results, 100, may_be_wide=False) == "83.3 OUT"
+        assert program.judged([(True, True)] * 100, 100, may_be_wide=False).startswith("100.0")
+        assert program.judged([(False, True)] * 60 + [(True, True)] * 40, 100, may_be_wide=False) == "marked 100"
+        assert program.judged([(True, True)] * 40, 100, may_be_wide=False) == "-"
+        # 1 - precision is false alarm, so that both cover alike.
+        truth = program.Watcher(12, (0.9, 0.9)).truth
+        assert truth["precision"] + truth["false_alarm"] == 1
+
+
 def test_an_interval_over_items_alone_ends_in_failure(monkeypatch, tmp_path):
     """As if raters were all that there are: of raters who differ it holds half of the time."""
     with loaded(ROOT / "eval" / "pair_coverage.py") as program:
