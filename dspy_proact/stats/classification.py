@@ -77,19 +77,22 @@ def classification_estimate(cases: Cases, groups: Sequence[Hashable], statistic:
     bounds = (-1.0 if statistic == "kappa" else 0.0, 1.0)
     of_tables = partial(classification, statistic=statistic)
     estimate = Jackknife.of(tables, groups, of_tables, undefined=UNDEFINED[statistic]).estimate(bounds, logit=True)
-    return estimate.marked(rests) if (rests := _rests_on_few(tables, groups)) else estimate
+    return estimate.marked(rests) if (rests := _rests_on_few(tables, groups, statistic)) else estimate
 
 
-def _rests_on_few(tables: NDArray[np.float64], groups: Sequence[Hashable]) -> str | None:
+def _rests_on_few(tables: NDArray[np.float64], groups: Sequence[Hashable], statistic: Classification) -> str | None:
     """That a kind of cases is in few groups alone, on which the statistic then rests; None where each is in five."""
     sums = added_up(tables, numbered(groups)) > 0
-    found = {
+    kinds = {
         "a positive case": sums[:, 1].any(axis=1),
-        "a negative case": sums[:, 0].any(axis=1),
         "a case predicted as positive": sums[:, :, 1].any(axis=1),
-        "a case predicted as negative": sums[:, :, 0].any(axis=1),
     }
-    few = (kind for kind, there in found.items() if there.sum() < ENOUGH_GROUPS <= len(there))
+    if statistic != "f1":  # which knows nothing of cases that are rightly negative
+        kinds |= {
+            "a negative case": sums[:, 0].any(axis=1),
+            "a case predicted as negative": sums[:, :, 0].any(axis=1),
+        }
+    few = (kind for kind, there in kinds.items() if there.sum() < ENOUGH_GROUPS <= len(there))
     return next((f"{FEW_GROUPS} with {kind}" for kind in few), None)
 
 

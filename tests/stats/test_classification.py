@@ -111,6 +111,14 @@ def test_near_an_end_of_the_scale_intervals_lie_within_it_and_are_marked(statist
     assert estimate.reason == NEAR_AN_END
 
 
+def test_what_rests_on_cases_of_few_groups_is_marked():
+    # A yes in two of eight groups: kappa and balanced accuracy of the six others tell nothing of acting.
+    cases = singles(*[YES, NO] * 2, FALSE, *[NO] * 8)
+    result = classification_estimate(cases, "AABBAABCDEFGH", "kappa")
+    assert result.reason == "fewer than 5 groups with a positive case"
+    assert result.low is not None
+
+
 @pytest.mark.parametrize("statistic", ["f1", "balanced_accuracy", "kappa"])
 def test_what_is_perfect_in_every_group_has_no_interval(statistic: Classification):
     estimate = classification_estimate(singles(*[YES, NO] * 6), np.repeat(range(6), 2).tolist(), statistic)
