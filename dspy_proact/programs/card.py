@@ -261,7 +261,7 @@ class Card(Frozen):
             unread = target.total - target.count
             sentence = f"No improvement shown{where}{gain}: not counting the {unread} unreadable against it"
         elif not enough_for_claim(target.count, groups):
-            few = f"{cases} in {groups} {self.groups} are too few"
+            few = f"{cases} in {groups} {self.group if groups == 1 else self.groups} are too few"
             sentence = f"No improvement is claimed{where}{gain}: {few}; a claim takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
         elif change.value is None:
             sentence = f"No improvement is claimed{where}: {change.reason}"

@@ -294,7 +294,7 @@ def constructed_pairs(rng: Rng) -> PairStudy:
     minds = lean + strength * rng.standard_normal(raters)
     sides: tuple[Literal["a"], Literal["b"]] = ("a", "b")
     choices = [
-        PairChoice(f"r{rater}", f"i{item}", "tie" if rng.random() < ties else sides[rng.logistic() < minds[rater]])
+        PairChoice(f"r{rater}", f"i{item}", "tie" if rng.random() < ties else sides[int(rng.logistic() < minds[rater])])
         for rater in range(raters)
         for item in range(items)
     ]
@@ -311,17 +311,19 @@ def constructed_card(rng: Rng) -> Card:
 
 def _judge_card(rng: Rng) -> Card:
     items, groups = one_of(rng, ((60, 10), (45, 12), (120, 8), (100, 20), (200, 25)))
+    sizes = np.full(groups, items // groups)
+    if rng.random() < 0.3:
+        sizes = np.array([items - groups + 1, *[1] * (groups - 1)])
     raters, better = one_of(rng, (None, 3, 3, 5)), one_of(rng, (None, 0.9, 0.99))
     judges = SimulatedJudges(one_of(rng, (0.3, 0.8)), one_of(rng, (0.05, 0.5)), better, candidates=3, raters=raters)
-    drawn = simulate_compile(rng, items, groups, judges, one_of(rng, (0.0, 0.0, 0.1)))
-    of = [0 if rng.random() < 0.8 else own for own in drawn.groups] if rng.random() < 0.2 else drawn.groups
-    after = drawn.before if rng.random() < 0.1 else drawn.after
+    drawn = simulate_compile(rng, sizes.tolist(), judges, one_of(rng, (0.0, 0.0, 0.1)))
+    of, after = drawn.groups, drawn.before if rng.random() < 0.1 else drawn.after
     gains = improvement(drawn.before, after, drawn.panel, drawn.strata, of, order=sorted({*drawn.strata}))
     rows = [
         CardRow.of(gain, nouns=Nouns(), name=name.lower(), title=name, total=drawn.strata.count(name), unit="kappa")
         for name, gain in zip(sorted({*drawn.strata}), gains.strata, strict=True)
     ]
-    target = CardRow.of(gains.overall, nouns=Nouns(), name="average", title="average", total=items, unit="kappa")
+    target = CardRow.of(gains.overall, nouns=Nouns(), name="average", title="average", total=len(of), unit="kappa")
     return _card(rng, (target, *rows), gains.overall.shown, of, raters=raters or 1)
 
 
