@@ -99,6 +99,14 @@ def shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
+def duration(seconds: float) -> str:
+    """A time in its largest unit that gives two or more, such as `2 hours`."""
+    for unit, name in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{seconds:.0f} seconds"
+
+
 def html_table(headings: Sequence[str], *sections: Iterable[Sequence[str]], above: Iterable[str] = ()) -> str:
     """A table in HTML for a notebook, with every text escaped; without styles, scripts and links."""
     lines = "".join(f"<p>{_cell(line)}</p>" for line in above)

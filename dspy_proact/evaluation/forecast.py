@@ -10,14 +10,6 @@ SECONDS = (2.0, 30.0)
 """Seconds that a call takes: an assumption, from a quick model to a reasoning one."""
 
 
-def duration(seconds: float) -> str:
-    """A time in its largest unit that gives two or more, such as `2 hours`."""
-    for unit, name in ((86400, "days"), (3600, "hours"), (60, "minutes")):
-        if seconds >= 2 * unit:
-            return f"{seconds / unit:.0f} {name}"
-    return f"{seconds:.0f} seconds"
-
-
 @dataclass(frozen=True)
 class RoleCalls:
     """What one role will be asked by a run."""

@@ -11,10 +11,10 @@ from rich.console import Console
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.forecast import duration
 from dspy_proact.evaluation.people import is_cut
 from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.evaluation.registry import benchmark_of
+from dspy_proact.plain_text import duration
 from dspy_proact.report.corrected import PeoplesRatings, rated_cases, require_one_grade
 from dspy_proact.report.numbers import counted, fields_of, share, shown_gain
 from dspy_proact.report.ratings import ratable

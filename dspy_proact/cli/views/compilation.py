@@ -21,12 +21,12 @@ from dspy_proact.compile.forecast import PROPOSALS, CompileObserver, Forecast, S
 from dspy_proact.errors import Halt, UsageError
 from dspy_proact.evaluation.benchmark import Start
 from dspy_proact.evaluation.compiled import compiled_program
-from dspy_proact.evaluation.forecast import SECONDS, duration
+from dspy_proact.evaluation.forecast import SECONDS
 from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.evaluation.tuning import tuning_of
 from dspy_proact.models import Limits
-from dspy_proact.plain_text import printable
+from dspy_proact.plain_text import duration, printable
 from dspy_proact.programs.artefact import Artefact, PredictorState, read_artefact, states_of
 from dspy_proact.programs.card import Card, CardRow, CardUsage, tokens_ratio
 from dspy_proact.recipe import Recipe

@@ -28,9 +28,9 @@ from dspy_proact.cli.views.message import print_json, say, say_stopped
 from dspy_proact.errors import Halt
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.execution import Completed, Execution
-from dspy_proact.evaluation.forecast import SECONDS, RoleCalls, RunForecast, duration
+from dspy_proact.evaluation.forecast import SECONDS, RoleCalls, RunForecast
 from dspy_proact.models import Limits, Model
-from dspy_proact.plain_text import printable
+from dspy_proact.plain_text import duration, printable
 from dspy_proact.runs import CorpusRecord, Manifest, Observer, RunFolder, Scope, StageEvent
 
 if TYPE_CHECKING:
