@@ -8,6 +8,7 @@ from rich.console import Console
 
 from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.report.agreement import agreement_lines
+from dspy_proact.report.caveats import caveats
 from dspy_proact.report.glossary import explained
 from dspy_proact.report.headline import comparison_headline
 from dspy_proact.report.measured import SMALL
@@ -51,8 +52,8 @@ def comparison_document(comparison: "Comparison") -> dict[str, Any]:
     return {
         "headline": first.text,
         "claim": first.claim,
-        "a": _side(comparison.a, comparison) | {"unscored": comparison.unscored[0]},
-        "b": _side(comparison.b, comparison) | {"unscored": comparison.unscored[1]},
+        "a": _side(comparison.a, comparison) | {"unscored": comparison.unscored[0], "caveats": caveats(comparison.a)},
+        "b": _side(comparison.b, comparison) | {"unscored": comparison.unscored[1], "caveats": caveats(comparison.b)},
         "changed": [{"field": field, "a": a, "b": b} for field, a, b in comparison.changed],
         nouns.cases: {
             "shared": comparison.shared,
@@ -107,7 +108,8 @@ def print_comparison(comparison: "Comparison", console: Console, explain: bool =
     sides = (("a", comparison.a), ("b", comparison.b))
     legend = [f"{name}: {side.model_name}{side.graded_by} ({side.path})" for name, side in sides]
     changes = "; ".join(f"{field}: {before} -> {after}" for field, before, after in comparison.changed)
-    show(console, *comparison_headline(comparison).lines, *legend, f"changed: {changes or 'nothing recorded'}")
+    doubts = [f"{name}: {line}" for name, side in sides for line in caveats(side)]
+    show(console, *comparison_headline(comparison).lines, *doubts, *legend, f"changed: {changes or 'nothing recorded'}")
     show(console, _weighted(comparison.lenient, "score"))
     if any(comparison.unscored):
         show(console, _weighted(comparison.strict, "strict"))

@@ -113,11 +113,13 @@ def _compared(comparison: "Comparison", a: str, b: str) -> str:
         verbs = ("is better", "is worse") if fair and not demonstration(comparison.roles) else _VERBS
         shown = f"{b} {verbs[comparison.side == 'lower']} than {a}"
     elif lenient.side != strict.side:
-        counted_0 = signed(strict.overall.weighted.difference.value or 0)
+        counted_0 = strict.overall.weighted.difference.value or 0
         # By their letters alone, for the sentence has two numbers already.
         one, other = (name.partition(" ")[0] for name in (b, a))
-        shown = f"Whether {one} scores higher or lower than {other} depends on unscored {nouns.cases}"
-        return f"{shown}: {points}{by} without them, {counted_0} counting them 0"
+        turned = difference.value * counted_0 < 0
+        what = f"scores higher or lower than {other}" if turned else f"differs from {other}"
+        shown = f"Whether {one} {what} depends on unscored {nouns.cases}"
+        return f"{shown}: {points}{by} without them, {signed(counted_0)} counting them 0"
     elif all(pair.score[0] == pair.score[1] for pair in comparison.pairs):
         return f"{b} and {a} have the same score on {'each of ' if overall.count > 1 else ''}{cases} scored in both"
     elif UNDECIDED in (difference.reason or ""):
@@ -172,6 +174,9 @@ def _of_study(study: "RatingStudy") -> Headline:
     if difference.value is None or difference.low is None or difference.high is None:
         why = f"The difference in kappa has no interval: {difference.reason}."
         text = f"{begin} nothing can be said of {judge} beside {one}."
+        if difference.value is not None:
+            text = f"{begin} {judge} and {one} agree with {another} at kappa {plain(within.judge)} and "
+            text += f"{plain(within.one_human)}, without an interval."
         return Headline(text, number=difference, count=within.items, caveats=(why,))
     groups = len({item.group for item in pooled.compared if len(pooled.grades(item)) > 1})
     low, high = within.low98 or 0, within.high98 or 0

@@ -306,6 +306,12 @@ THESE = "The interval: for these 3 raters only."
             "The difference in kappa has no interval: gradings that do not vary.",
         ),
         (
+            of(*[("EMERGENT", "+", "++"), ("EMERGENT", "F", "FF")] * 6),
+            "On 12 items the judge and one of these 2 raters agree with another at kappa 1.00 and 1.00, without an ",
+            None,
+            "",
+        ),
+        (
             of(*BETTER, scenarios=20, agents=True),
             BEGIN,
             "higher",
