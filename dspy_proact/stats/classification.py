@@ -82,7 +82,7 @@ def classification_estimate(cases: Cases, groups: Sequence[Hashable], statistic:
 
 def _rests_on_few(tables: NDArray[np.float64], groups: Sequence[Hashable], statistic: Classification) -> str | None:
     """That a kind of cases is in few groups alone, on which the statistic then rests; None where each is in five."""
-    sums = added_up(tables, numbered(groups)) > 0
+    sums: NDArray[np.bool_] = added_up(tables, numbered(groups)) > 0
     kinds = {
         "a positive case": sums[:, 1].any(axis=1),
         "a case predicted as positive": sums[:, :, 1].any(axis=1),
@@ -92,7 +92,7 @@ def _rests_on_few(tables: NDArray[np.float64], groups: Sequence[Hashable], stati
             "a negative case": sums[:, 0].any(axis=1),
             "a case predicted as negative": sums[:, :, 0].any(axis=1),
         }
-    few = (kind for kind, there in kinds.items() if there.sum() < ENOUGH_GROUPS <= len(there))
+    few = (kind for kind, there in kinds.items() if np.count_nonzero(there) < ENOUGH_GROUPS <= len(sums))
     return next((f"{FEW_GROUPS} with {kind}" for kind in few), None)
 
 
