@@ -82,9 +82,9 @@ def several_headline(several: SeveralRuns) -> Headline:
         counts = [f"{higher} scored higher" if higher else "", f"{lower} {'' if higher else 'scored '}lower"]
         rest = runs - higher - lower
         text = ", ".join(filter(None, counts if lower else counts[:1]))
-        text = f"Of {runs} runs beside {first}: {text}{f'; of {rest} no difference was detected' if rest else ''}"
+        text = f"Of {runs} runs beside {first}: {text} (Holm){f'; for {rest} no side can be claimed' if rest else ''}"
     else:
-        text = f"No difference from {first}, was detected in any of {runs} runs"
+        text = f"No side can be claimed for any of {runs} runs beside {first}"
     others = list(enumerate(several.comparisons, start=1))
     marked = (
         ("Not known to be judged as A was", [letter(run) for run, of in others if not of.judged_alike]),

@@ -157,6 +157,8 @@ def test_a_first_row_that_is_told_from_all_others_is_higher_and_one_that_is_not_
         scale(row("one", 0.9, 100, 90, 0, 10), row("two", *of)) for of in ((0.5, 100, 50, 0, 50), (0.8, 100, 80, 0, 20))
     )
     assert [headline_of(leaderboard([], declared)).side for declared in (far, near)] == ["higher", None]
+    only = headline_of(leaderboard([], scale(row("one", 0.9, 100, 90, 0, 10))))
+    assert (only.text, only.side) == ("one ranks first of 1 (score 90.0 %).", None)
 
 
 def test_of_several_runs_the_headline_has_the_best_and_says_which_are_not_ranked():

@@ -67,7 +67,7 @@ def test_differences_are_from_the_first_run_and_adjusted_over_the_runs(several):
     assert b["p_holm"] == pytest.approx(ps[0] * sum(p is not None for p in ps))
     assert [of["side"] for of in (b, c, d, e)] == ["higher", None, None, None]
     text = several_headline(several).text
-    assert text == "Of 4 runs beside A, a: 1 scored higher; of 3 no difference was detected."
+    assert text == "Of 4 runs beside A, a: 1 scored higher (Holm); for 3 no side can be claimed."
     assert (document["headline"], document["claim"]["count"]) == (text, 4)
 
 
@@ -79,7 +79,7 @@ def test_what_makes_the_comparison_doubtful_is_said_once_with_the_letters(severa
 
 def test_nothing_is_claimed_where_no_run_differs():
     several = compare_several([run("a", 5), run("b", 6), run("c", 5)])
-    assert several_headline(several).text == "No difference from A, a, was detected in any of 2 runs."
+    assert several_headline(several).text == "No side can be claimed for any of 2 runs beside A, a."
 
 
 def test_no_side_is_claimed_where_the_unscored_turn_it():
