@@ -88,8 +88,6 @@ def _first(board: Leaderboard) -> str:
     if first[0].rank_range is None:
         return f"{text}; {_NO_SPREAD}"
     alike = first[0].rank_range[1] - len(first)
-    if len(ranked) == 1:
-        return text
     if not alike:
         return f"{text}, better than each of the others by more than chance"
     # No row is better by more than chance than these; where they are as many, they are those that are not told apart.
