@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dspy_proact.calls import Usage
-from dspy_proact.report.numbers import counted
+from dspy_proact.report.numbers import counted, listed
 
 if TYPE_CHECKING:
     from dspy_proact.report.summary import Summary
@@ -19,6 +19,15 @@ _MEND = "Give it a longer context; with Ollama num_ctx of the model, or OLLAMA_C
 def caveats(summary: "Summary") -> list[str]:
     """Sentences on a judge that does not quote, on duplicate cases, and on servers that cut or drop or do not count."""
     return [*_unquoted(summary), *_duplicates(summary), *_prompts(summary), *_uncounted(summary.usage)]
+
+
+def caveats_of_runs(runs: Mapping[str, "Summary"]) -> list[str]:
+    """Those of several runs, by what each is called: a line that holds for several stands once."""
+    names: dict[str, list[str]] = {}
+    for name, summary in runs.items():
+        for line in caveats(summary):
+            names.setdefault(line, []).append(name)
+    return [f"{listed(of)}: {line}" for line, of in names.items()]
 
 
 def _unquoted(summary: "Summary") -> Iterator[str]:

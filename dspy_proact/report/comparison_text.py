@@ -8,7 +8,7 @@ from rich.console import Console
 
 from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.report.agreement import agreement_lines
-from dspy_proact.report.caveats import caveats
+from dspy_proact.report.caveats import caveats, caveats_of_runs
 from dspy_proact.report.glossary import explained
 from dspy_proact.report.headline import comparison_headline
 from dspy_proact.report.measured import SMALL
@@ -108,7 +108,7 @@ def print_comparison(comparison: "Comparison", console: Console, explain: bool =
     sides = (("a", comparison.a), ("b", comparison.b))
     legend = [f"{name}: {side.model_name}{side.graded_by} ({side.path})" for name, side in sides]
     changes = "; ".join(f"{field}: {before} -> {after}" for field, before, after in comparison.changed)
-    doubts = [f"{name}: {line}" for name, side in sides for line in caveats(side)]
+    doubts = caveats_of_runs(dict(sides))
     show(console, *comparison_headline(comparison).lines, *doubts, *legend, f"changed: {changes or 'nothing recorded'}")
     show(console, _weighted(comparison.lenient, "score"))
     if any(comparison.unscored):

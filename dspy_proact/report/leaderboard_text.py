@@ -70,9 +70,9 @@ def _ranked(board: Leaderboard, ranked: Sequence[LeaderboardRow]) -> str:
 def _unranked(board: Leaderboard) -> str:
     """Runs that were measured otherwise than the rows."""
     rows = counted(sum(entry.published for entry in board.entries), "published row")
-    if len(board.runs) > 1:
+    run, *others = board.runs
+    if others:
         return f"None of {len(board.runs)} runs is ranked: all were measured otherwise than the {rows}"
-    run = board.runs[0]
     return f"{run.name} ({_score(board, run)}) was measured otherwise than the {rows}, and is not ranked"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from dspy_proact.report.caveats import caveats
+from dspy_proact.report.caveats import caveats_of_runs
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_text import comparison_document, print_comparison
 from dspy_proact.report.glossary import explained
@@ -94,7 +94,7 @@ def several_headline(several: SeveralRuns) -> Headline:
         ),
         (f"Compiled on some of these {nouns.rows}", [letter(run) for run, of in enumerate(summaries) if _learned(of)]),
     )
-    doubts = [f"{letter(run)}: {line}" for run, summary in enumerate(summaries) for line in caveats(summary)]
+    doubts = caveats_of_runs({letter(run): summary for run, summary in enumerate(summaries)})
     return Headline(
         f"{demonstration(role for summary in summaries for role in summary.roles)}{text}.",
         test=f"permutation tests that flip whole {nouns.groups}, Holm over {runs} runs",

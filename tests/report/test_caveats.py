@@ -10,7 +10,7 @@ from fakes.server import Answer, healthy, verdict
 
 from dspy_proact import Evaluation, Gate, ModelSpec, RunFolder, Scope, summarize
 from dspy_proact.prompt_counts import PromptCounts
-from dspy_proact.report.caveats import caveats
+from dspy_proact.report.caveats import caveats, caveats_of_runs
 from dspy_proact.report.page.page import page
 from dspy_proact.report.summary_text import summary_document
 
@@ -95,7 +95,10 @@ def test_cases_with_the_same_content_under_several_keys_are_counted_once_each(tm
 
     (line,) = caveats(summary("twice", "Who?", "Who?", "What?", "Who?"))
     assert line == "Duplicates: 2 of 4 cases with the same content as an earlier one, such as 'b' and 'a'; all count."
-    assert caveats(summary("once", "1", "2", "3", "4")) == []
+    once = summary("once", "1", "2", "3", "4")
+    assert caveats(once) == []
+    twice = summary("again", "Who?", "Who?", "What?", "Who?")
+    assert caveats_of_runs({"A": twice, "B": once, "C": twice}) == [f"A and C: {line}"]
 
 
 COUNTS = {

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from dspy_proact.evaluation.published import published_rows
 from dspy_proact.evaluation.registry import find_benchmark
 from dspy_proact.plain_text import encodable
-from dspy_proact.report.caveats import caveats
+from dspy_proact.report.caveats import caveats_of_runs
 from dspy_proact.report.comparison import Comparison
 from dspy_proact.report.comparison_text import cautions, comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
@@ -148,8 +148,7 @@ class _Page:
     @property
     def caveats(self) -> list[str]:
         """What makes the numbers of each of two runs doubtful, after its letter; one and several say it themselves."""
-        runs = enumerate(self.summaries) if self.several and not self.many else ()
-        return [f"{letter(run)}: {line}" for run, one in runs for line in caveats(one)]
+        return caveats_of_runs(dict(zip("AB", self.summaries, strict=True))) if len(self.summaries) == 2 else []
 
     def rows(self, run: int, mean: str = "") -> list[_TableRow]:
         """Of a run: all together, by the mean that comes first or another one, and its strata."""
