@@ -101,6 +101,11 @@ class CardRow(Frozen):
             return self._worse((self.most or self.difference).high)
         return self._worse((self.least or self.difference).low)
 
+    @property
+    def alike(self) -> bool:
+        """Whether every case has the same number before and after: no change, no spread of it, and nothing unread."""
+        return self.worse == 0 and self.difference.low is None and self.most is None and self.least is None
+
     def _worse(self, difference: float | None) -> float | None:
         if difference is None:
             return None
@@ -221,10 +226,17 @@ class Card(Frozen):
     @model_validator(mode="after")
     def _claims_what_its_numbers_carry(self) -> Self:
         """A file may have been edited, and its first sentence is repeated."""
-        low, unread = self.target.low98 or 0.0, self.target.low98_unread
-        if self.shown and (self.unchanged or low <= 0 or (unread is not None and unread <= 0)):
+        low, unread, gain = self.target.low98 or 0.0, self.target.low98_unread, self.target.difference.value or 0.0
+        if self.shown and (self.unchanged or min(low, gain) <= 0 or (unread is not None and unread <= 0)):
             raise ValueError("'shown' needs a program that is not the start, and a 98 % interval above 0")
+        if self.shown and not enough_for_claim(self.target.count, self._claim_groups):
+            raise ValueError(f"'shown' needs {CLAIM_LABELS} {self.case}s in {CLAIM_GROUPS} {self.groups}")
         return self
+
+    @property
+    def _claim_groups(self) -> int:
+        """Groups of the items on which a claim would rest."""
+        return self.target_groups or self.group_count
 
     def __getitem__(self, name: str) -> CardRow:
         return next(row for row in (self.target, *self.rows) if row.name == name)
@@ -238,7 +250,7 @@ class Card(Frozen):
     def headline(self) -> Headline:
         """Whether it rose by more than chance; where not, which measured gain it took. What it cost stands below."""
         target, change, kappa = self.target, self.target.difference, self.target.unit == "kappa"
-        groups = self.target_groups or self.group_count
+        groups = self._claim_groups
         cases = f"{target.count:,} {self.case}{'' if target.count == 1 else 's'}"
         gain = "" if change.value is None else f" ({_kappa(change) if kappa else f'{points(change)} points'})"
         where = "" if kappa else f" in {self.aim}"
@@ -248,8 +260,7 @@ class Card(Frozen):
             few = kappa and self.raters < ENOUGH_RATERS
             claim = f": the judge agrees better with {whom if few else 'people'}" if kappa else ""
             sentence = (
-                f"Improvement shown{where}{f' with {whom}' if few else ''}{claim}{gain}, on {cases} not seen before"
-                f"{', at a cost' if beyond else ''}"
+                f"Improvement shown{where}{claim}{gain}, on {cases} not seen before{', at a cost' if beyond else ''}"
             )
         elif not target.count:
             sentence = f"No improvement is claimed{where}: nothing could be graded"
@@ -261,7 +272,8 @@ class Card(Frozen):
             unread = target.total - target.count
             sentence = f"No improvement shown{where}{gain}: not counting the {unread} unreadable against it"
         elif not enough_for_claim(target.count, groups):
-            few = f"{cases} in {groups} {self.group if groups == 1 else self.groups} are too few"
+            are = "is" if target.count == 1 else "are"
+            few = f"{cases} in {groups} {self.group if groups == 1 else self.groups} {are} too few"
             sentence = f"No improvement is claimed{where}{gain}: {few}; a claim takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
         elif change.value is None:
             sentence = f"No improvement is claimed{where}: {change.reason}"
@@ -290,7 +302,7 @@ class Card(Frozen):
         """The measured gain that would have been shown, as the end of a sentence."""
         low, value, start = self.target.low98, self.target.difference.value, self.target.before.value
         if low is None or value is None or start is None:
-            return ""
+            return f": {self.target.difference.reason}" if self.target.difference.reason else ""
         unread, kappa = self.target.low98_unread, self.target.unit == "kappa"
         reach = value - (low if unread is None else min(low, unread))
         if reach >= 1 - start:  # as also where the interval ends at the end of the scale
@@ -311,7 +323,7 @@ class Card(Frozen):
             row.title
             for row in costs
             if (row.worse or 0) <= (row.margin or 0) and (row.worst is None or row.worst > (row.margin or 0))
-            if any(cost.worse for cost in costs)
+            if not all(cost.alike for cost in costs)
         ]
         return beyond, unsure
 

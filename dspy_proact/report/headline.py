@@ -188,9 +188,10 @@ def _of_study(study: "RatingStudy") -> Headline:
     if side:
         how = "better" if side == "higher" else "less well"
         text = f"{begin} {judge} agrees with {one} {how} than {another} does: {size}."
-    kappas = (
-        f"Kappa{f' {averaged}' if averaged else ''}: {plain(within.judge)}, and {plain(within.one_human)} of people."
+    whose = (
+        f"between these {raters or 'few'} raters" if few else f"between {'raters' if person == 'rater' else 'people'}"
     )
+    kappas = f"Kappa{f' {averaged}' if averaged else ''}: {plain(within.judge)}, and {plain(within.one_human)} {whose}."
     below = [kappas, *_interval_note(difference)]
     if not enough:
         count = counted(groups, nouns.group, nouns.groups) if groups < CLAIM_GROUPS else counted(within.items, "item")

@@ -1,6 +1,7 @@
 """The next study of ratings: how many people must rate how much for a corrected score of a wanted width."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,7 @@ from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import show, table
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import Headline, RatedCases, corrected_refusals, detectable_gain
+from dspy_proact.stats.corrected import FEWEST_GROUPS, FEWEST_RATED
 from dspy_proact.stats.plan import (
     PILOT_CASES,
     PLAN_MOST_RATINGS,
@@ -114,8 +116,8 @@ def labelling_plan(
     published corpus, graded as the published models are on average.
 
     The benchmark is needed where it is of a person's own file, and without a run. Raises a `UsageError` where the run
-    has too few scored cases or groups, ratings are too few or drawn otherwise, there are none and no published study,
-    or people grade parts of answers.
+    has fewer scored cases or groups than a corrected score takes, ratings are too few or drawn otherwise, there are
+    none and no published study, or people grade parts of answers.
     """
     declared = benchmark_of(summary and summary.benchmark, benchmark)
     nouns, study = declared.nouns, declared.people and declared.people.study
@@ -132,8 +134,12 @@ def labelling_plan(
         return LabellingPlan(width, published.frame, of, *about)
     outcomes = ratable(summary)
     groups = [outcome.group for outcome in outcomes]
-    if len(set(groups)) < 2:
-        raise UsageError(f"{summary.path}: scored {nouns.cases} of two {nouns.groups} are needed for a plan")
+    held = Counter(outcome.stratum for outcome in outcomes)
+    over = Counter(stratum for stratum, _ in {(outcome.stratum, outcome.group) for outcome in outcomes})
+    if min(held.values(), default=0) < FEWEST_RATED or min(over.values(), default=0) < FEWEST_GROUPS:
+        takes = f"{FEWEST_RATED} scored {nouns.cases} in {FEWEST_GROUPS} {nouns.groups}"
+        within = f" of each {nouns.stratum}" if len(held) > 1 else ""
+        raise UsageError(f"{summary.path}: no plan, for a corrected score takes {takes}{within}; this run has fewer")
     if ratings:
         mend = "; leave `ratings` out, and the plan says what it assumes" if published else ""
         of = _pilot(rated_cases(outcomes, ratings), ratings, nouns, mend)
@@ -185,27 +191,39 @@ def plan_headline(plan: LabellingPlan) -> Headline:
     """How many people are to rate for how long for the width; or how far the largest study would get."""
     nouns, best = plan.nouns, plan.best
     over = f" over all {nouns.strata}" if len({stratum for stratum, _ in plan.frame.sizes}) > 1 else ""
-    wanted, cases = f"± {share(plan.width)} points{over}", counted(plan.frame.cases, nouns.case, nouns.cases)
+    fewest = best is not None and best.rated == plan.frame.fewest and share(best.half_width) != share(plan.width)
+    reached = best.half_width if best and fewest else plan.width
+    wanted, cases = f"± {share(reached)} points{over}", counted(plan.frame.cases, nouns.case, nouns.cases)
     if best is None:
         often, most = _TIMES[PLAN_MOST_RATINGS], PLAN_RATERS[-1]
         text = (
-            f"{wanted} are out of reach: {cases}, each rated {often} by some of {most} raters, would leave "
-            f"about ± {share(plan.least)}."
+            f"{wanted} are out of reach of {most} raters, the most that are planned: {cases}, each rated {often}, "
+            f"would leave about ± {share(plan.least)}."
         )
         return Headline(text, count=plan.frame.cases, caveats=(_claims(plan, plan.frame.cases, most),))
     a_rater = duration(math.ceil(best.ratings / best.raters) * plan.pace)
     text = (
         f"On average, {wanted} take about {counted(best.raters, 'rater')} for {a_rater} each, "
-        f"{duration(best.ratings * plan.pace)} in all: {best.rated} of {cases}, each rated {_TIMES[best.per_case]}."
+        f"{_work(best.ratings * plan.pace)} in all: {best.rated} of {cases}, each rated {_TIMES[best.per_case]}."
     )
-    off = share(PLAN_SCATTER, 0)
+    off, rated = share(PLAN_SCATTER, 0), f"rated {nouns.cases}"
     caveats = (
+        *(
+            [f"less than ± {share(plan.width)}: a corrected score takes {best.rated} {rated} or more."]
+            if fewest
+            else []
+        ),
         f"the actual width may differ by about {off} %, so plan for a narrower one than you need.",
         f"a rating takes {plan.pace:.0f} seconds on average"
         f"{f' in {plan.source}' if plan.seconds else ', which is assumed: no times are recorded'}.",
         _claims(plan, best.rated, best.raters),
     )
     return Headline(text, test="expected half of the 95 % interval", count=best.rated, caveats=caveats)
+
+
+def _work(seconds: float) -> str:
+    """A time of several people, in hours also where it is days: a day of work is none of 24 hours."""
+    return f"{seconds / 3600:.0f} hours" if seconds >= 7200 else duration(seconds)
 
 
 def _claims(plan: LabellingPlan, rated: int, raters: int) -> str:
@@ -250,7 +268,7 @@ def print_plan(plan: LabellingPlan, console: Console) -> None:
     rows = [
         [
             *map(str, (option.raters, option.rated, option.per_case, option.ratings)),
-            duration(option.ratings * plan.pace),
+            _work(option.ratings * plan.pace),
             f"{share(option.half_width)} ({' to '.join(map(share, option.likely))})",
         ]
         for option in plan.plans

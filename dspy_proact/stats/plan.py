@@ -81,6 +81,11 @@ class PlanFrame:
         """N."""
         return sum(self.sizes.values())
 
+    @property
+    def fewest(self) -> int:
+        """Cases of the smallest study: as many of each stratum as a corrected score takes, or all there are."""
+        return min(FEWEST_RATED * len({stratum for stratum, _ in self.sizes}), self.cases)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -160,8 +165,7 @@ def plans(width: float, frame: PlanFrame, of: RatingComponents) -> Iterator[Plan
 
     Cases are rated once, and more often only where there are not enough of them.
     """
-    least = min(FEWEST_RATED * len({stratum for stratum, _ in frame.sizes}), frame.cases)
-    counts = range(least, frame.cases + 1)
+    counts = range(frame.fewest, frame.cases + 1)
     for raters in PLAN_RATERS:
         for per_case in range(1, PLAN_MOST_RATINGS + 1):
             of_count = partial(planned_half_width, frame, of, raters=raters, per_case=per_case)

@@ -5,6 +5,7 @@ quarter of its fails, constant scores at an end, labels of odd worth, other judg
 raters, raters who are all alike, cases that are doubles of each other.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -380,9 +381,11 @@ def constructed_plan(rng: Rng) -> LabellingPlan:
     if rng.random() < 0.2:
         return labelling_plan(width, benchmark=benchmark_named("proactbench"))
     phases = ("EMERGENT", "CRITICAL", "RECOVERY")
-    cases = [replace(case, stratum=phases[index % 3]) for index, case in enumerate(drawn_cases(rng) * 3)]
+    drawn, groups = drawn_cases(rng), int(rng.integers(5, 30))
+    # 12 cases or more of each phase in five groups or more, without which none is planned; half of them in five groups.
     cases = [
-        replace(case, key=f"c{index}", group=f"g{index % int(rng.integers(2, 30))}") for index, case in enumerate(cases)
+        replace(case, key=f"c{index}", stratum=phases[index % 3], group=f"g{index // 3 % (5 if index % 2 else groups)}")
+        for index, case in enumerate(drawn * 3 * math.ceil(12 / len(drawn)))
     ]
     run = drawn_run("model-a", cases, rng.integers(0, 3, len(cases)).tolist(), SCALES[0])
     return labelling_plan(width, replace(run, benchmark="proactbench", strata=phases))

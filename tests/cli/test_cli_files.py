@@ -316,7 +316,7 @@ def test_a_run_keeps_what_both_cards_tell_and_its_page_says_it(proact, tmp_path)
     assert proact("rejudge", "run", "--judge", "embedded", "--out", "child")[0] == 0
     cards = json.loads(proact("report", "run", "--json")[1])["run"]["cards"]
     assert cards["assistant"] == made.card.summary
-    assert made.card.headline in cards["assistant"]
+    assert made.card.headline.text in cards["assistant"]
     assert cards["judge"] == judges.artefact().card.summary
     assert json.loads(proact("report", "child", "--json")[1])["run"]["cards"] == {"assistant": cards["assistant"]}
     proact("report", "run", "--html", "page.html")

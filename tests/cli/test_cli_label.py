@@ -364,6 +364,34 @@ def test_a_plan_says_in_one_sentence_how_many_people_rate_for_how_long_and_plans
     assert message["claim"]["count"] == best["triggers"]
 
 
+def test_a_plan_of_the_fewest_triggers_names_the_width_that_these_leave(planned):
+    """12 of each of three phases, of which 8 raters leave less than a wanted ± 40."""
+    message = planned("--width", 40)
+    best, caveats = message["plan"], message["claim"]["caveats"]
+    assert (best["triggers"], message["half_width"]) == (36, 0.4)
+    assert message["headline"].startswith(
+        f"On average, ± {100 * best['half_width']['value']:.1f} points over all phases"
+    )
+    assert "less than ± 40.0: a corrected score takes 36 rated triggers or more." in caveats
+
+
+def test_a_width_is_out_of_reach_of_the_raters_who_are_planned_and_work_is_told_in_hours(planned):
+    """860 ratings of 296 seconds are 71 hours, which are no three days of work."""
+    begin = "± 5.0 points over all phases are out of reach of 48 raters, the most that are planned: "
+    message = planned("--width", 5)
+    assert message["headline"].startswith(begin)
+    assert len(message["headline"].split()) <= 30
+    assert " 71 hours in all" in planned("--width", 6.5)["headline"]
+
+
+def test_no_score_is_planned_that_a_report_would_refuse(refused, tmp_path):
+    """Two of three phases have 12 triggers; the third has 11."""
+    triggers = [trigger(f"d{n}", PHASES[n % 3], scenario=f"S{n}") for n in range(35)]
+    few = run_of(tmp_path / "few", [(case, GRADES[number % 4]) for number, case in enumerate(triggers)])
+    why = "a corrected score takes 12 scored triggers in 5 scenarios of each phase; this run has fewer"
+    assert why in unwrapped(refused("label", "plan", few.path, "--width", 20))
+
+
 def test_a_plan_says_what_its_labels_can_show_of_a_tuned_judge(planned, proact, tmp_path):
     """Of 25 equal scenarios as many labels as are planned detect the gain that a dry run names for them."""
     message = planned("--width", 10)

@@ -179,6 +179,13 @@ def first(proact):
         (ASSISTANT, NOT_SHOWN, HIGH | {"low98": -1.0}, f"{POINTS}: no gain from 60.0 points could have been shown"),
         (JUDGE, NOT_SHOWN, {"difference": Estimate(0.1, -0.001, 0.2)}, "(+0.10 in kappa, 95 % +0.00 to +0.20)"),
         *((made, NOT_SHOWN, UNREAD, ": not counting the 7 unreadable against it") for made in (JUDGE, ASSISTANT)),
+        (
+            JUDGE,
+            NOT_SHOWN,
+            {"difference": Estimate(0.1, reason="all scenarios shift alike"), "low98": None},
+            "No improvement shown (+0.10 in kappa): all scenarios shift alike",
+        ),
+        (JUDGE, NOT_SHOWN | {"group_count": 1}, {}, "147 graded answers in 1 scenario are too few; a claim takes 60"),
         (JUDGE, NOT_SHOWN, {"count": 59}, "59 graded answers in 20 scenarios are too few; a claim takes 60 in 10"),
         (ASSISTANT, NOT_SHOWN | {"group_count": 9}, {}, "147 triggers in 9 scenarios are too few; a claim takes 60"),
         (ASSISTANT, NOT_SHOWN, UNGRADED, "No improvement is claimed in RECOVERY: nothing could be graded"),
@@ -227,6 +234,13 @@ def row(name, value, low, high, **changes):
             ],
             ["costs beyond the usual margins cannot be excluded for offers."],
         ),
+        # The means are equal, but the interval of their difference, or what was not read or counted, is wide.
+        ([row("EMERGENT", 0.0, -0.3, 0.3)], ["costs beyond the usual margins cannot be excluded for EMERGENT."]),
+        ([row("words", None, None, None)], ["costs beyond the usual margins cannot be excluded for words."]),
+        (
+            [row("offers", 0.0, None, None, unit="rate", most=Estimate(value=0.1, low=0.0, high=0.2))],
+            ["costs beyond the usual margins cannot be excluded for offers."],
+        ),
         # What is exactly what it was costs nothing, even without an interval.
         ([row("EMERGENT", 0.0, None, None)], ["no cost beyond the usual margins."]),
         ([row("RECOVERY", -0.9, -1, -0.8, margin=None)], []),
@@ -248,11 +262,15 @@ def test_the_best_of_several_compiles_on_the_same_data_is_said_to_be_one_of_them
     assert all(caveat.startswith("one of 5 compiles on these data: ") for caveat in headline.caveats)
 
 
+COSTLY = row("EMERGENT", -0.2, -0.3, -0.1)
+
+
 @pytest.mark.parametrize("made", [JUDGE, ASSISTANT])
 @pytest.mark.parametrize(
     ("changes", "target", "side", "number"),
     [
         (SHOWN, {"low98": 0.02}, "higher", RISE),
+        (SHOWN | {"rows": (COSTLY,)}, {"low98": 0.02}, "higher", RISE),
         (NOT_SHOWN, {}, None, RISE),
         (NOT_SHOWN, UNGRADED, None, None),
         (NOT_SHOWN | {"unchanged": True}, {}, None, None),

@@ -130,7 +130,7 @@ REPORT = [
 PLANS = [
     ("label plan --ratings sample", "--ratings: give the RUN that these ratings are of"),
     *((f"label plan --width {width}", "--width") for width in ("0", "0.01", "50", "nan")),
-    ("label plan b", "scored triggers of two scenarios are needed for a plan"),
+    ("label plan b", "b: no plan, for a corrected score takes 12 scored triggers in 5 scenarios"),
 ]
 SHEETS = [
     ("label sheet", "takes what is to be rated: either RUN or --items FILE"),

@@ -167,8 +167,15 @@ LOWER = {"partial": 0.5, "full": 1.5}
         *(
             (program, path, value, "'shown' needs a program that is not the start, and a 98 % interval above 0")
             for program in MADE
-            for path, value in (("card.unchanged", True), ("card.target.low98", -0.01), ("card.target.low98", None))
+            for path, value in (
+                ("card.unchanged", True),
+                ("card.target.low98", -0.01),
+                ("card.target.low98", None),
+                ("card.target.difference", {"value": -0.1, "low": -0.2, "high": 0.1}),
+            )
         ),
+        ("judge", "card.target.count", 59, "'shown' needs 60 graded answers in 10 scenarios"),
+        ("assistant", "card.group_count", 9, "'shown' needs 60 triggers in 10 scenarios"),
         ("judge", "card.provenance.models", {}, "names no model of the judge"),
         *(("judge", f"card.usage_after.{name}", -1, f"card.usage_after.{name}") for name in ("usd", "prompt_tokens")),
         *(("judge", f"states.emergent.{name}", [{"x": 1}], f"states.emergent.{name}") for name in ("traces", "train")),

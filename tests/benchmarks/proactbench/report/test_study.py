@@ -333,6 +333,19 @@ def test_a_side_is_named_only_where_the_numbers_carry_it(ratings, begin, side, b
         assert documented(ratings)["claim"] | {"caveats": None} == first.claim | {"caveats": None}
 
 
+@pytest.mark.parametrize(
+    ("ratings", "end"),
+    [
+        (of(*BETTER, scenarios=20), " between these 3 raters."),
+        (of(*[("EMERGENT", "+", "+++F")] * 3, ("EMERGENT", "F", "FFFP"), scenarios=4), " between people."),
+        (of(*[("EMERGENT", "+", "+++F")] * 3, ("EMERGENT", "F", "FFFP"), scenarios=4, agents=True), " between raters."),
+    ],
+)
+def test_the_kappa_of_raters_is_that_of_people_only_where_it_stands_for_others(ratings, end):
+    (kappa,) = (line for line in study_headline(study(ratings)).caveats if line.startswith("Kappa"))
+    assert kappa.endswith(end)
+
+
 def test_what_raises_the_agreement_is_said_first_below_the_sentence():
     result = replace(study(of(*BETTER, scenarios=20), learned_on=3), roles=(("judge", "embedded"),))
     first = study_headline(result)
