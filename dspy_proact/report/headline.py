@@ -299,8 +299,11 @@ def _by_stratum(comparison: "Comparison", second: str) -> str:
             shown = f"{second} {side}"
         elif lenient.sides[name] != strict.sides[name]:
             shown = f"depending on the unscored {comparison.a.nouns.cases}"
+        elif not able or row.weighted.reason:
+            shown = "no test can show a difference"
         else:
-            shown = "no difference detected" if able and not row.weighted.reason else "no test can show a difference"
+            excluded = excludes_zero(row.weighted.difference)  # beside such an interval no difference is denied
+            shown = "no side can be claimed" if excluded else "no difference detected"
         groups.setdefault(shown, []).append(name)
     return "; ".join(f"{shown} on {listed(names)}" for shown, names in groups.items())
 

@@ -50,6 +50,10 @@ class LeaderboardRow:
     """Cases not yet tried; 0 for a published row."""
     cases: int | None = None
     groups: int | None = None
+    scored: int | None = None
+    """Cases of a run that have a score; None for a published row."""
+    few: bool = False
+    """Whether a run has fewer than half as many scored cases as another row or run has: its score is of others."""
     path: str | None = None
     """Of a run or results file; None for a published row."""
     embedded: bool = False
@@ -168,7 +172,9 @@ def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | s
     known = {STRICT: STRICT, **columns}
     worths = _label_scores(declared, runs)
     entries = [_published(row, known, headline, worths) for row in rows]
-    entries += [_run(declared, declared.published, run, known, with_counts) for run in runs]
+    most = max([row.cases or pooled(row.counts.values()).total for row in rows] + [_scored(run) for run in runs])
+    most = max([most, *(run.manifest.corpus.cases for run in runs if run.manifest)])
+    entries += [_run(declared, declared.published, run, known, with_counts=with_counts, most=most) for run in runs]
     rankable = [entry for entry in entries if not entry.differences and entry.kind in (rows[0].kind, "run")]
     if STRICT in columns or any(entry.scores[STRICT].value != entry.scores[headline].value for entry in rankable):
         columns = known
@@ -226,9 +232,21 @@ def _published(
     return LeaderboardRow(row.name, row.kind, scores, row.counts, cases=row.cases, notes=notes, tested=tested)
 
 
+def _scored(run: Summary) -> int:
+    """How many of its cases have a score, whatever its epochs."""
+    return len({outcome.key for outcome in run.scored})
+
+
 def _run(
-    declared: Benchmark[Any, Any], published: Published, run: Summary, columns: Mapping[str, str], with_counts: bool
+    declared: Benchmark[Any, Any],
+    published: Published,
+    run: Summary,
+    columns: Mapping[str, str],
+    *,
+    with_counts: bool,
+    most: int,
 ) -> LeaderboardRow:
+    """A run, and how it differs from the rows; `most` is the largest number of cases of any of them."""
     headline = published.headline
     strict = (run.macro if headline == MACRO else run.micro).strict_weighted
     own = {SCORE: run.micro.weighted, STRICT: strict, MACRO: run.macro.weighted}
@@ -243,10 +261,15 @@ def _run(
     if pending := run.count("pending"):
         differences.append(f"not complete: {pending} of {len(run.outcomes)} {cases} pending")
     elif unscored > (allowed := MOST_UNSCORED if headline in _MEANS else 0.0) * len(run.outcomes):
-        most = f"at most {allowed:.0%} may lack one"
-        differences.append(f"{unscored} of {len(run.outcomes)} {cases} have no score; {most}")
+        differences.append(
+            f"{unscored} of {len(run.outcomes)} {cases} have no score; at most {allowed:.0%} may lack one"
+        )
     elif with_counts and (empty := [stratum for stratum in declared.strata if not run.of_stratum(stratum)]):
         differences.append(f"without {listed(empty)}")
+    scored = _scored(run)
+    few = 2 * scored < most
+    if few and not differences:
+        differences.append(f"{scored:,} scored {cases}, fewer than half of {most:,}")
     counts: dict[str, Counts] = {}
     for stratum in declared.strata:
         labels = [outcome.label for outcome in run.of_stratum(stratum) if outcome.state != "pending"]
@@ -263,6 +286,8 @@ def _run(
         pending=pending,
         cases=run.case_count,
         groups=run.group_count,
+        scored=scored,
+        few=few,
         path=run.path,
         embedded=run.embedded,
         differences=tuple(differences),

@@ -50,15 +50,23 @@ def leaderboard_headline(board: Leaderboard, mark: Callable[[int], str] = in_bra
         side="higher" if alone else None,
         number=score,
         test=f"tests of {pairs} pairs, Holm, design effect {board.design_effect:.3g}" if board.with_ranges else None,
-        count=entry.tried.total if entry and entry.counts else entry.cases if entry else None,
+        count=_count(board, entry) if entry else None,
         caveats=tuple(sentence for holds, sentence in reserved if holds),
     )
+
+
+def _count(board: Leaderboard, entry: LeaderboardRow) -> int | None:
+    """Of how many cases the score that ranks is: of all that were tried if it is strict, else of those with a score."""
+    if entry.scored is not None and board.ranking != STRICT:
+        return entry.scored
+    return entry.tried.total if entry.counts else entry.cases
 
 
 def _ranked(board: Leaderboard, ranked: Sequence[LeaderboardRow]) -> str:
     """The best of the runs that are ranked."""
     best = ranked[0]
-    others = f", the best of {len(ranked)} runs" if len(ranked) > 1 else ""
+    tied = "tied" if sum(run.rank == best.rank for run in ranked) > 1 else "the"
+    others = f", {tied} best of {len(ranked)} runs" if len(ranked) > 1 else ""
     scored = f", {best.tried.scored} of {best.tried.total} scored" if best.rank_range else ""
     ranks = f"{best.name} ranks {best.rank} of {len(board.ranked)}{others} ({_score(board, best)}{scored})"
     if best.rank_range is None:
@@ -73,7 +81,8 @@ def _unranked(board: Leaderboard) -> str:
     run, *others = board.runs
     if others:
         return f"None of {len(board.runs)} runs is ranked: all were measured otherwise than the {rows}"
-    return f"{run.name} ({_score(board, run)}) was measured otherwise than the {rows}, and is not ranked"
+    scored = f", {run.scored} of {run.cases} scored" if run.scored != run.cases else ""
+    return f"{run.name} ({_score(board, run)}{scored}) was measured otherwise than the {rows}, and is not ranked"
 
 
 def _first(board: Leaderboard) -> str:
@@ -111,7 +120,20 @@ def _shortened(names: Sequence[str], noun: str) -> str:
 def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
     """The document of `leaderboard --json`. A value that cannot be given is null; scores have a `reason` then."""
     labels = [label.lower() for label in board.declared.labels]
-    shown = ("name", "kind", "published", "path", "embedded", "cases", "groups", "pending", "rank", "lenient_rank")
+    shown = (
+        "name",
+        "kind",
+        "published",
+        "path",
+        "embedded",
+        "cases",
+        "groups",
+        "scored",
+        "few",
+        "pending",
+        "rank",
+        "lenient_rank",
+    )
     shown += ("rank_range", "scores", "differences", "notes")
 
     def of_stratum(counts: Counts) -> dict[str, int]:
@@ -142,6 +164,7 @@ def print_leaderboard(board: Leaderboard, console: Console, explain: bool = Fals
         reason = f" ({score.reason})" if score.reason else ""
         cases = counted(entry.cases or 0, nouns.case, nouns.cases)
         extent = f"{cases} of {counted(entry.groups or 0, nouns.group, nouns.groups)}"
+        extent += f", {entry.scored:,} scored" if entry.scored != entry.cases else ""
         named = f"{in_brackets(board.number(entry))} {entry.name}, {entry.path}"
         show(console, f"{named}: {extent}, {title} {percent(score)}{reason}")
         show(console, *(f"    not ranked: {difference}" for difference in entry.differences))

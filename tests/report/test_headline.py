@@ -114,6 +114,15 @@ def test_what_phases_show_is_below_the_sentence_of_the_overall_score(compared):
     assert phases.endswith("b higher on EMERGENT; b lower on CRITICAL; no difference detected on RECOVERY.")
 
 
+def test_a_phase_whose_interval_excludes_0_is_not_said_to_show_no_difference(compared):
+    """5 of 8 scenarios gain in EMERGENT, none in the others: p is 2 / 2^5 = .063, and the interval lies above 0."""
+    comparison = compared(FAILED, ["PASS"] * 5 + ["FAIL"] * 19)
+    difference = comparison.lenient.rows["EMERGENT"].weighted.difference
+    assert (difference.low or 0) > 0
+    (phases,) = below(comparison, "By phase")
+    assert phases.endswith("no side can be claimed on EMERGENT; no difference detected on CRITICAL and RECOVERY.")
+
+
 def turned(tmp_path) -> Comparison:
     """In each of 12 scenarios a passes 1 of 4 triggers; b passes the same and leaves 2 of its fails unscored.
 

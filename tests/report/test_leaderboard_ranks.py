@@ -171,3 +171,30 @@ def test_of_several_runs_the_headline_has_the_best_and_says_which_are_not_ranked
     first = headline_of(board)
     assert first.text.startswith("openai/m ranks 1 of 3, the best of 2 runs (score 50.0 %")
     assert first.caveats == ("Measured otherwise, and not ranked: [2].",)
+
+
+def test_a_run_of_few_cases_beside_another_is_not_ranked_and_says_how_many_it_has():
+    """Two cases of 100 that are passed would else stand first of all."""
+    board = leaderboard([run("AC" * 20), run("AA", path="two")], scale(PublishedRow("old", {"score": 0.9})))
+    assert [(entry.name, entry.rank, entry.few) for entry in board.entries] == [
+        ("old", 1, False),
+        ("openai/m", 2, False),
+        ("openai/m", None, True),
+    ]
+    assert board.entries[-1].differences == ("2 scored cases, fewer than half of 40",)
+    assert headline_of(board).text.startswith("openai/m ranks 2 of 2 (score 50.0 %")
+
+
+def test_the_count_of_a_score_leaves_out_the_unscored_as_the_score_does():
+    """20 of 40 cases have no score, so the run is not ranked, and its mean is of 20."""
+    board = leaderboard([run("A" * 10 + "C" * 10 + " " * 20)], scale(PublishedRow("old", {"score": 0.9})))
+    first = headline_of(board)
+    assert first.text.startswith("openai/m (score 50.0 %, 95 % ")
+    assert first.text.endswith(", 20 of 40 scored) was measured otherwise than the 1 published row, and is not ranked.")
+    assert first.count == 20
+    assert ": 40 cases of 40 groups, 20 scored, score 50.0 [" in printed(board)
+
+
+def test_a_run_whose_score_another_run_shares_is_not_the_best_alone():
+    board = leaderboard([run("AC" * 20), run("CA" * 20, path="b")], scale(PublishedRow("old", {"score": 0.9})))
+    assert headline_of(board).text.startswith("openai/m ranks 2 of 3, tied best of 2 runs (score 50.0 %")

@@ -37,6 +37,8 @@ def test_runs_are_sorted_and_one_of_two_triggers_is_marked_and_has_no_bar(browse
         assert rows == [of["run"] for of in document["runs"]] == ["C", "A", "B"]
         assert page.locator("#glance tbody th").last.inner_text().endswith("*")
         assert page.locator(".plot .run-1").count() == 0
+        caption = page.inner_text("#glance figcaption")
+        assert "* Fewer than half as many scored triggers as another run, so last and without bars." in caption
         assert page.locator(".plot .run-0 rect").count() == page.locator(".plot .run-2 rect").count() == 4
         assert page.locator("#differences > article > details").count() == 2
         shown = dict(page.locator("#glance tbody").evaluate(NUMBERS))
