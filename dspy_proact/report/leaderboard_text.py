@@ -41,6 +41,7 @@ def leaderboard_headline(board: Leaderboard, mark: Callable[[int], str] = in_bra
     pairs = len(board.ranked) * (len(board.ranked) - 1) // 2
     alone = entry and entry.rank_range == (1, 1) and pairs
     marks = [mark(board.number(run)) for run in board.runs if run.rank is None]
+    tests = f"tests of {pairs} pairs, Holm, design effect {board.design_effect:.3g}"
     reserved = (
         (score and score.low is not None and score.reason, f"The interval: {score and score.reason}."),
         (ranked and marks, f"Measured otherwise, and not ranked: {listed(marks)}."),
@@ -49,7 +50,7 @@ def leaderboard_headline(board: Leaderboard, mark: Callable[[int], str] = in_bra
         f"{text}.",
         side="higher" if alone else None,
         number=score,
-        test=f"tests of {pairs} pairs, Holm, design effect {board.design_effect:.3g}" if board.with_ranges else None,
+        test=tests if board.with_ranges and (ranked or not board.runs) else None,
         count=_count(board, entry) if entry else None,
         caveats=tuple(sentence for holds, sentence in reserved if holds),
     )

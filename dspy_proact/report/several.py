@@ -54,7 +54,10 @@ class SeveralRuns:
     @cached_property
     def adjusted(self) -> list[float | None]:
         """Of each comparison: p of the overall difference, Holm-adjusted over the comparisons."""
-        return holm([comparison.lenient.overall.weighted.p for comparison in self.comparisons])
+        known = [comparison.lenient.overall.weighted.p for comparison in self.comparisons]
+        # A run that shares no scored case with the first counts as a test too, as it does where unscored ones count 0.
+        adjusted = holm([1.0 if p is None else p for p in known])
+        return [None if p is None else of_all for p, of_all in zip(known, adjusted, strict=True)]
 
     @cached_property
     def sides(self) -> list[Side | None]:
@@ -91,6 +94,10 @@ def several_headline(several: SeveralRuns) -> Headline:
         (
             f"Fewer than half as many scored {nouns.cases} as another run (*), so last",
             [letter(run) for run in several.order if several.few(run)],
+        ),
+        (
+            "The same responses as A's, word for word",
+            [letter(run) for run, of in others if of.pairs and of.repeated == len(of.pairs)],
         ),
         (f"Compiled on some of these {nouns.rows}", [letter(run) for run, of in enumerate(summaries) if _learned(of)]),
     )

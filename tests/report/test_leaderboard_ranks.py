@@ -171,6 +171,9 @@ def test_of_several_runs_the_headline_has_the_best_and_says_which_are_not_ranked
     first = headline_of(board)
     assert first.text.startswith("openai/m ranks 1 of 3, the best of 2 runs (score 50.0 %")
     assert first.caveats == ("Measured otherwise, and not ranked: [2].",)
+    assert first.test is not None
+    # A sentence that ranks nothing rests on no test.
+    assert headline_of(leaderboard([pending], declared)).test is None
 
 
 def test_a_run_of_few_cases_beside_another_is_not_ranked_and_says_how_many_it_has():

@@ -88,6 +88,18 @@ def test_no_side_is_claimed_where_the_unscored_turn_it():
     assert compare_several([first, dropping, run("c", 20)]).sides == [None, "higher"]
 
 
+def test_the_adjusted_p_of_the_table_claims_what_the_sentence_claims_beside_a_run_without_scores():
+    """6 of 6 scenarios lose: p is 2 / 2^6 = .031, of two runs .062, though of the other run nothing can be tested."""
+    several = compare_several([run("a", 6, 6), run("b", 0, 6, unscored=6), run("c", 0, 6)])
+    assert several.adjusted == [None, pytest.approx(2 * 2 / 2**6)]
+    assert several.sides == [None, None]
+
+
+def test_a_run_that_is_given_twice_is_said_to_have_the_same_responses():
+    again = "The same responses as A's, word for word: B."
+    assert again in several_headline(compare_several([run("a", 5), run("a", 5), run("c", 0, 2, unscored=2)])).caveats
+
+
 def test_all_comparisons_are_printed_with_the_details(several):
     assert printed(several, explain=True).count("changed: ") == 4
     assert printed(several).count("changed: ") == 0
