@@ -195,11 +195,11 @@ def test_what_reads_a_run_or_a_file_imports_nothing_that_asks_a_model(tmp_path):
         assert not modules & (SLOW | {"openai", "httpx"}), command
 
 
-def test_a_dry_run_of_models_of_dspys_own_client_imports_no_litellm(tmp_path):
+def test_a_dry_run_of_models_of_dspys_own_client_imports_no_litellm_and_no_numpy(tmp_path):
     models = ["--model", "openai/gpt-4o", "--judge", "anthropic/claude-opus-4-8"]
     (modules,) = imported(tmp_path, ["eval", *models, "--corpus", "sample", "--dry-run"])
     assert "dspy" in modules
-    assert not modules & {"litellm", "openai"}
+    assert not modules & {"litellm", "openai", "numpy"}
 
 
 def test_a_reader_that_has_enough_is_no_fault(tmp_path):

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
 from dspy_proact.benchmarks.proactbench.corpus.bundled import sample_control_responses, sample_offer_ratings
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE, load_corpus
@@ -11,12 +12,16 @@ from dspy_proact.evaluation.controls import Controls
 from dspy_proact.evaluation.people import HumanGrade
 from dspy_proact.evaluation.reporting import Addition
 from dspy_proact.runs import Outcomes
-from dspy_proact.stats import Estimate, Panel, alpha_estimate
+
+if TYPE_CHECKING:
+    from dspy_proact.stats import Estimate
 
 
 @cache
-def author_agreement() -> Estimate:
+def author_agreement() -> "Estimate":
     """How far the sample's raters agree on unwanted offers: nominal alpha with a jackknife over scenarios."""
+    from dspy_proact.stats import Panel, alpha_estimate
+
     rows = defaultdict[str, list[HumanGrade]](list)
     for row in sample_offer_ratings():
         rows[row.key].append(row)
