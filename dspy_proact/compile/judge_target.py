@@ -314,6 +314,7 @@ class JudgeTarget(Target):
 
     @property
     def detectable_gain(self) -> tuple[float, float] | None:
-        """In kappa, which is made of grades of answers as a whole."""
+        """In kappa, which is made of grades of answers as a whole; None where all are alike, which have no kappa."""
         sizes = Counter(item.group for item in self.items).values()
-        return detectable_gain([*sizes], self.raters) if is_cut(self.declared) else None
+        grades = {grade.grade for item in self.items for own in item.grades.values() for grade in own}
+        return detectable_gain([*sizes], self.raters) if is_cut(self.declared) and len(grades) > 1 else None

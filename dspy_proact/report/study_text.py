@@ -236,7 +236,7 @@ def _confusion(study: "RatingStudy") -> TerminalTable:
 
 
 def _words(study: "RatingStudy") -> Iterator[str]:
-    raters, nouns = study.pooled.reference.raters or 0, study.nouns
+    raters, nouns = study.pooled.reference.raters or len(study.raters), study.nouns
     whose = "generalise to similar raters" if raters >= ENOUGH_RATERS else "speak of these raters alone"
     beside = " and against the majority" if study.voted and raters >= ENOUGH_RATERS else ""
     yield (
@@ -248,7 +248,9 @@ def _words(study: "RatingStudy") -> Iterator[str]:
     yield f"{explained(nouns, 'person, judge')[:-1]}, on items with {least} ratings or more."
     if len(study.order) > 1:
         constant = f"a judge that reads nothing and gives each {nouns.stratum} its commonest grade has"
-        yield f"{explained(nouns, 'within', 'pooled')} There {constant} {plain(study.pooled.constant)}."
+        known = study.pooled.constant.value is not None
+        there = f" There {constant} {plain(study.pooled.constant)}." if known else ""
+        yield f"{explained(nouns, 'within', 'pooled')}{there}"
     best = {name: subset.reference.best_attainable for name, subset in study.subsets.items()}
     if any(estimate.value is not None for estimate in best.values()):
         reached = ", ".join(f"{name} {estimate}" for name, estimate in best.items())

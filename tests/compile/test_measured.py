@@ -1,5 +1,7 @@
 """What a guard lets pass, by unit and by which way is better; what a compile will take, for whoever asks."""
 
+from dataclasses import replace
+
 import pytest
 from builders import assistants, judges
 
@@ -115,3 +117,6 @@ def test_a_forecast_promises_no_gain_where_the_rules_forbid_a_claim(server):
     assert (forecast.items, forecast.sizes) == (72, (6,) * 12)
     # t of 11 degrees: 2.7181 sqrt(12 / 11) + .8755 = 3.7144; x .52 / sqrt(72), and x 1.1 sqrt(1.25) / sqrt(72).
     assert forecast.detectable_gain == pytest.approx((0.2276, 0.5384), abs=1e-4)
+    # Grades that are all alike have no kappa, and so no gain in it.
+    alike = replace(many, grades=tuple(replace(grade, grade="PASS") for grade in many.grades))
+    assert judges.at(server, alike, judges.recipe()).forecast().detectable_gain is None

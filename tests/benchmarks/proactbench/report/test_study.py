@@ -346,6 +346,17 @@ def test_the_kappa_of_raters_is_that_of_people_only_where_it_stands_for_others(r
     assert kappa.endswith(end)
 
 
+@pytest.mark.parametrize(
+    ("raters", "whose"), [("+F++", "generalise to similar raters."), ("+F+", "speak of these raters alone.")]
+)
+def test_raters_who_share_no_item_are_as_many_as_they_are(raters, whose):
+    """Each rates two items, so that no kappa is between them, and the share of equal grades is over all of them."""
+    rows = [("EMERGENT", "+", " " * number + rating) for number, rating in enumerate(raters)] * 2
+    shown = flat(study(of(*rows)))
+    assert whose in shown
+    assert "its commonest grade has" not in shown
+
+
 def test_what_raises_the_agreement_is_said_first_below_the_sentence():
     result = replace(study(of(*BETTER, scenarios=20), learned_on=3), roles=(("judge", "embedded"),))
     first = study_headline(result)
