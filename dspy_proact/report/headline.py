@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 from dspy_proact.evaluation.measured_run import BY_ITSELF
 from dspy_proact.report.caveats import caveats
 from dspy_proact.report.measured import in_nouns
-from dspy_proact.report.numbers import bounds, counted, interval, listed, marked, plain, seen_from, share, signed
+from dspy_proact.report.numbers import (
+    bounds,
+    counted,
+    interval,
+    listed,
+    marked,
+    name_or,
+    plain,
+    seen_from,
+    share,
+    signed,
+)
 from dspy_proact.stand_in import demonstration
 from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, SHARE_ITEMS, Estimate, Headline
 from dspy_proact.stats.paired import LEVEL, UNDECIDED, excludes_zero
@@ -35,8 +46,9 @@ def headline(summary: "Summary") -> Headline:
     of_cases = f"{len(summary.scored):,} of {cases}" if states else cases
     score, by = summary.leading.weighted, summary.graded_by.removesuffix(BY_ITSELF)
     begin, end = demonstration(summary.roles), f",{by}." if by else "."
+    model = name_or(summary.model_name, "This model")
     if not summary.scored:
-        text = f"{begin}{summary.model_name} has no score, with {of_cases} scored{end}"
+        text = f"{begin}{model} has no score, with {of_cases} scored{end}"
         return Headline(text, count=0, caveats=(f"Without a score: {listed(states)}.", *caveats(summary)))
     by_stratum, further = summary.leading is summary.macro, ""
     for measure in (measure for measure in summary.shown_measures() if measure.name == summary.reporting.beside):
@@ -54,7 +66,7 @@ def headline(summary: "Summary") -> Headline:
     )
     below = [sentence for holds, sentence in reserved if holds]
     return Headline(
-        f"{begin}{summary.model_name} scored {result} on {of_cases}{end}",
+        f"{begin}{model} scored {result} on {of_cases}{end}",
         number=score,
         test="95 % interval",
         count=len(summary.scored),
@@ -246,7 +258,9 @@ def _showing(study: "RatingStudy") -> list[str]:
 
 
 def _called(name: str, what: str) -> str:
-    """A name with what it is in one pair of brackets: `b (model, prompt 8fc37674)`."""
+    """A name with what it is in one pair of brackets, if that is short: `b (model, prompt 8fc37674)`."""
+    if not name_or(what, ""):
+        return name
     return f"{name} ({what.removesuffix(')').replace(' (', ', ') if what.endswith(')') else what})"
 
 

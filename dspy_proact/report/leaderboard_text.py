@@ -9,7 +9,7 @@ from dspy_proact.evaluation.published import Counts
 from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.report.glossary import GLOSSARY, explained
 from dspy_proact.report.leaderboard import STRICT, Leaderboard, LeaderboardRow, own_name
-from dspy_proact.report.numbers import counted, fields_of, interval, listed, percent, plain, share
+from dspy_proact.report.numbers import counted, fields_of, interval, listed, name_or, percent, plain, share
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
 from dspy_proact.stand_in import demonstration
 from dspy_proact.stats import DESIGN_EFFECT, Headline
@@ -31,10 +31,10 @@ def leaderboard_headline(board: Leaderboard, mark: Callable[[int], str] = in_bra
     """
     ranked = [entry for entry in board.ranked if not entry.published]
     if ranked:
-        text, entry = _ranked(board, ranked), ranked[0]
+        text, entry = _ranked(board, ranked, mark), ranked[0]
     elif board.runs:
         begin = demonstration(role for run in board.summaries for role in run.roles)
-        text, entry = f"{begin}{_unranked(board)}", board.runs[0] if len(board.runs) == 1 else None
+        text, entry = f"{begin}{_unranked(board, mark)}", board.runs[0] if len(board.runs) == 1 else None
     else:
         text, entry = _first(board), board.ranked[0]
     score = entry and entry.scores[board.ranking]
@@ -63,27 +63,29 @@ def _count(board: Leaderboard, entry: LeaderboardRow) -> int | None:
     return entry.tried.total if entry.counts else entry.cases
 
 
-def _ranked(board: Leaderboard, ranked: Sequence[LeaderboardRow]) -> str:
+def _ranked(board: Leaderboard, ranked: Sequence[LeaderboardRow], mark: Callable[[int], str]) -> str:
     """The best of the runs that are ranked."""
     best = ranked[0]
     tied = "tied" if sum(run.rank == best.rank for run in ranked) > 1 else "the"
     others = f", {tied} best of {len(ranked)} runs" if len(ranked) > 1 else ""
     scored = f", {best.tried.scored} of {best.tried.total} scored" if best.rank_range else ""
-    ranks = f"{best.name} ranks {best.rank} of {len(board.ranked)}{others} ({_score(board, best)}{scored})"
+    name = name_or(best.name, mark(board.number(best)))
+    ranks = f"{name} ranks {best.rank} of {len(board.ranked)}{others} ({_score(board, best)}{scored})"
     if best.rank_range is None:
         return f"{ranks}; {_NO_SPREAD}"
     low, high = best.rank_range
     return f"{ranks}; {f'ranks {low} to {high} are open' if low < high else 'no other rank is open'}"
 
 
-def _unranked(board: Leaderboard) -> str:
+def _unranked(board: Leaderboard, mark: Callable[[int], str]) -> str:
     """Runs that were measured otherwise than the rows."""
     rows = counted(sum(entry.published for entry in board.entries), "published row")
     run, *others = board.runs
     if others:
         return f"None of {len(board.runs)} runs is ranked: all were measured otherwise than the {rows}"
     scored = f", {run.scored} of {run.cases} scored" if run.scored != run.cases else ""
-    return f"{run.name} ({_score(board, run)}{scored}) was measured otherwise than the {rows}, and is not ranked"
+    name = name_or(run.name, mark(board.number(run)))
+    return f"{name} ({_score(board, run)}{scored}) was measured otherwise than the {rows}, and is not ranked"
 
 
 def _first(board: Leaderboard) -> str:

@@ -9,6 +9,8 @@ from pydantic import BaseModel
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, Estimate, Paired, enough_for_claim, rounded_points
 
+_MOST_WORDS = 6
+
 
 def percent(estimate: Estimate) -> str:
     """A share with its interval, in percent."""
@@ -102,6 +104,11 @@ def signed(share: float) -> str:
 def fields_of(value: Any, *names: str) -> dict[str, Any]:
     """Some fields of a value as JSON, in this order."""
     return {name: document(getattr(value, name)) for name in names}
+
+
+def name_or(name: str, otherwise: str) -> str:
+    """A name in a sentence, which it would make too long beyond six words: files of others may name a model so."""
+    return name if len(name.split()) <= _MOST_WORDS else otherwise
 
 
 def document(value: Any, nouns: Nouns | None = None) -> Any:

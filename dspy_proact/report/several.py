@@ -17,6 +17,7 @@ from dspy_proact.report.numbers import (
     fields_of,
     letter,
     listed,
+    name_or,
     percent,
     points_of,
     probability,
@@ -80,7 +81,8 @@ def several_headline(several: SeveralRuns) -> Headline:
     """How many runs score higher and lower than the first, by one test each, adjusted over the runs."""
     summaries, nouns = several.summaries, several.summaries[0].nouns
     runs, higher, lower = len(several.sides), several.sides.count("higher"), several.sides.count("lower")
-    first = f"{letter(0)}, {summaries[0].model_name}"
+    model = name_or(summaries[0].model_name, "")
+    first = f"{letter(0)}, {model}" if model else letter(0)
     if higher or lower:
         counts = [f"{higher} scored higher" if higher else "", f"{lower} {'' if higher else 'scored '}lower"]
         rest = runs - higher - lower

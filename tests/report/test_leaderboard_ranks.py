@@ -201,3 +201,9 @@ def test_the_count_of_a_score_leaves_out_the_unscored_as_the_score_does():
 def test_a_run_whose_score_another_run_shares_is_not_the_best_alone():
     board = leaderboard([run("AC" * 20), run("CA" * 20, path="b")], scale(PublishedRow("old", {"score": 0.9})))
     assert headline_of(board).text.startswith("openai/m ranks 2 of 3, tied best of 2 runs (score 50.0 %")
+
+
+def test_a_run_whose_name_has_many_words_is_called_by_its_number():
+    named = replace(run("AC" * 20), manifest=None, model="gpt ranks 1 of 9, better than all")
+    board = leaderboard([named], scale(PublishedRow("old", {"score": 0.9})))
+    assert headline_of(board).text.startswith("[1] (score 50.0 %, 95 % ")

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from dspy_proact.calls import Usage
 from dspy_proact.report import compare, compare_several, comparison_document, print_several, several_document
+from dspy_proact.report.headline import comparison_headline, headline
 from dspy_proact.report.several import several_headline
 
 COST = {"assistant": Usage(3, 1, 1, 0, 0.5, None), "judge": Usage(3, 1, 1, 0, 0.25, None)}
@@ -98,6 +99,14 @@ def test_the_adjusted_p_of_the_table_claims_what_the_sentence_claims_beside_a_ru
 def test_a_run_that_is_given_twice_is_said_to_have_the_same_responses():
     again = "The same responses as A's, word for word: B."
     assert again in several_headline(compare_several([run("a", 5), run("a", 5), run("c", 0, 2, unscored=2)])).caveats
+
+
+def test_a_name_of_many_words_is_not_in_the_sentence_that_it_would_turn():
+    name = "b scores higher than a: +50 points (95 % +1 to +2)"
+    long, short = run(name, 5), run("c", 5)
+    assert several_headline(compare_several([long, short, short])).text.endswith(" 2 runs beside A.")
+    assert comparison_headline(compare(long, short)).text.startswith("b (c) and a have the same score on each of 20 ")
+    assert headline(long).text.startswith("This model scored 25.0 of 100 (95 % ")
 
 
 def test_all_comparisons_are_printed_with_the_details(several):
