@@ -205,7 +205,9 @@ def _carried(study: Study, declared: Benchmark[Any, Any], rated: Sequence[RatedP
     ]
     sizes = [*Counter(group for group, _ in {*of_items}).values()]
     raters = {rating.rater for part in rated for rating in part.ratings}
-    return shown_gain(sizes, declared.nouns, detectable_gain(sizes, len(raters)) if is_cut(declared) else None)
+    vary = len({rating.grade for part in rated for rating in part.ratings}) > 1
+    gain = detectable_gain(sizes, len(raters)) if is_cut(declared) and vary else None
+    return shown_gain(sizes, declared.nouns, gain)
 
 
 def owner_page(view: Overview, csrf: str) -> str:

@@ -10,7 +10,7 @@ from dspy_proact.evaluation.people import Part
 from dspy_proact.label.quality import overview, owner_page
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import PREFERENCE, Design, Study, StudyRun
-from dspy_proact.stats import alpha_estimate
+from dspy_proact.stats import Estimate, alpha_estimate
 from dspy_proact.stats.agreement import disagreements
 from dspy_proact.stats.raters import Panel
 
@@ -81,6 +81,26 @@ def test_items_with_most_disagreement_come_first_and_two_raters_who_agree_least(
     # LOST is 60 % of the first rater's, 20 and 60 of the others': the median is 60.
     assert '<tfoot><tr><th scope="row">median</th><td class="number">20</td><td class="number">20</td>' in page
     assert '<td class="number">60</td><td class="number">-0.1</td><td>0.80</td>' in page
+
+
+def test_grades_that_are_all_alike_promise_no_gain(rated):
+    items = [item(number) for number in range(60)]
+    groups = {of.case: f"group {number % 12}" for number, of in enumerate(items)}
+    varied, alike = [(LEVELS[number % 3],) * 2 for number in range(60)], [(LEVELS[0],) * 2] * 60
+    of_varied, of_alike = (overview(rated(items, of), items, Riddles(), groups).carried for of in (varied, alike))
+    assert "80 % power takes a true gain" in of_varied
+    assert "which gain they can show is not known in advance" in of_alike
+
+
+def test_who_joined_later_is_counted_beside_the_planned_and_no_zero_has_a_sign(rated):
+    items = [item(number) for number in range(5)]
+    view = overview(rated(items, [(LEVELS[0],) * 2] * 4 + [LEVELS[:2]]), items, Riddles())
+    ((part, pair),) = view.pairs
+    near = replace(pair, kappa=Estimate(0.1, -0.004, 0.3))
+    page = owner_page(replace(view, design=Design(raters=1), pairs=((part, near),)), "csrf")
+    assert "10 ratings by 2 raters, 1 planned." in page
+    assert "0.00 to 0.30" in page
+    assert "-0.00" not in page
 
 
 def test_parts_stand_beside_one_another_each_on_its_scale(rated):
