@@ -22,6 +22,7 @@ from dspy_proact.files.labels import Confidence, Seconds
 from dspy_proact.files.rows import Id, Line, Name, OwnPart, read_bytes, text_of
 from dspy_proact.files.sheets import CsvSheet, csv_text
 from dspy_proact.report.glossary import explained
+from dspy_proact.report.measured import in_nouns
 from dspy_proact.report.numbers import counted, document, fields_of, interval, percent, probability, share
 from dspy_proact.report.terminal import reason_lines, show, table
 from dspy_proact.runs import Nouns
@@ -81,7 +82,8 @@ class Preferred:
         """Count some choices."""
         decided = [choice for choice in choices if choice.chosen != "tie"]
         hits = [choice.chosen == "b" for choice in decided]
-        preferred = preferred_share(hits, [choice.item for choice in decided], [choice.rater for choice in decided])
+        of_items = preferred_share(hits, [choice.item for choice in decided], [choice.rater for choice in decided])
+        preferred = in_nouns(of_items, Nouns(group="item"))
         binomial = exact_binomial(sum(hits), len(hits)) if hits else None
         return cls(name, len(hits) - sum(hits), sum(hits), len(choices) - len(hits), preferred, binomial)
 

@@ -133,6 +133,11 @@ def test_one_rater_is_one(read):
     assert "for this rater only" in first.caveats[0]
 
 
+def test_what_is_wrong_with_an_interval_speaks_of_items(read):
+    assert "fewer than 5 items" in pairs_headline(read(many(2, 2, lambda r, i: "b"))).caveats[0]
+    assert "no interval: one item)" in pairs_headline(read(many(6, 1, lambda r, i: "b"))).text
+
+
 def test_where_most_choices_are_ties_that_stands_below_the_sentence(read):
     """Of 4 x 20 choices 64 are ties; 16 are of b."""
     first = pairs_headline(read(many(4, 20, lambda r, i: "tie" if i % 5 else "b")))
