@@ -110,8 +110,10 @@ def paired_difference(
     elif (spread := spread_of(table)).error < ROUNDING:
         difference = Estimate(mean, reason="all groups shift alike" if np.any(first != second) else "no pair differs")
     else:
-        near = NEAR_AN_END if min(one, other) < LOW or max(one, other) > 1 - LOW else None
-        difference = Estimate(mean, *plain_bounds(mean, spread, (-1.0, 1.0)), joined(table.warning, near))
+        bounds = plain_bounds(mean, spread, (-1.0, 1.0))
+        near = min(one, other) < LOW or max(one, other) > 1 - LOW
+        narrow = NEAR_AN_END if near and bounds != (-1.0, 1.0) else None  # an interval of the full scale is not
+        difference = Estimate(mean, *bounds, joined(table.warning, narrow))
         if round(spread.df, 6) >= ENOUGH_TO_TELL and FROM_AN_END <= base <= 1 - FROM_AN_END:
             # Of Holm's levels the strictest, by t.
             claimed = t_quantile(1 - LEVEL / (2 * tests), spread.df)

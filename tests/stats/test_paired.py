@@ -277,3 +277,10 @@ def test_where_test_and_interval_disagree_the_interval_says_that_nothing_is_clai
             assert (UNDECIDED in (result.difference.reason or "")) is (significant is not outside)
             different |= {significant} if significant is not outside else set()
     assert different
+
+
+def test_an_interval_of_the_full_scale_is_not_said_to_be_perhaps_too_narrow():
+    """28 pairs of one group fall by .1, each of 12 alone rises by 1: the big group is most of the spread."""
+    groups = [0] * 28 + list(range(1, 13))
+    difference = paired_difference([1.0] * 28 + [0.0] * 12, [0.9] * 28 + [1.0] * 12, groups).difference
+    assert (difference.low, difference.high, difference.reason) == (-1.0, 1.0, None)
