@@ -13,6 +13,7 @@ from dspy_proact.evaluation.people import People
 from dspy_proact.evaluation.published import Counts, Published
 from dspy_proact.report import leaderboard, leaderboard_document, print_leaderboard
 from dspy_proact.report.leaderboard_text import leaderboard_headline
+from dspy_proact.report.page import leaderboard_page
 from dspy_proact.runs import Nouns
 
 SCORES = {"A": 1.0, "B": 0.2, "C": 0.0}
@@ -207,3 +208,8 @@ def test_a_run_whose_name_has_many_words_is_called_by_its_number():
     named = replace(run("AC" * 20), manifest=None, model="gpt ranks 1 of 9, better than all")
     board = leaderboard([named], scale(PublishedRow("old", {"score": 0.9})))
     assert headline_of(board).text.startswith("[1] (score 50.0 %, 95 % ")
+
+
+def test_the_page_of_one_column_of_scores_has_its_bars():
+    page = leaderboard_page(leaderboard([], scale(PublishedRow("old", {"score": 0.9}))))
+    assert page.count('<rect width="90.0%"') == 1

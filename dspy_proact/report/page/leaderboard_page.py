@@ -57,11 +57,11 @@ class _LeaderboardPage:
 
     @property
     def bars(self) -> Mapping[str, str]:
-        """Heading of each column of the figure, by name: of the strata, else of every share but the one that ranks."""
+        """Heading of each column of the figure, by name: of the strata, of other shares, or of the score that ranks."""
         columns = self.board.columns
         strata = {name: name for name in self.board.declared.strata if name in columns}
         others = {name: columns[name] for name in columns if name not in (self.board.ranking, *self.board.counts)}
-        return strata or others
+        return strata or others or {self.board.ranking: columns[self.board.ranking]}
 
 
 def short(text: str) -> str:
