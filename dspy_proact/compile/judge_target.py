@@ -286,7 +286,8 @@ class JudgeTarget(Target):
         return (
             f"To show an improvement, have answers of further {groups} graded, {fewest} first (it has "
             f"{counts[fewest]}): {more} answers, as many in each of {_WIDE} {groups}, by {_RATERS} raters, have 80 % "
-            f"power to detect a gain in kappa of {gain[0]:.2f} to {gain[1]:.2f}, less if both judges err alike"
+            f"power to detect a gain in kappa of {gain[0]:.2f} to {gain[1]:.2f}, nearer the lower end if both judges "
+            "err alike"
         )
 
     # What it takes

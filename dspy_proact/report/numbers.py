@@ -92,7 +92,7 @@ def shown_gain(sizes: Sequence[float], nouns: Nouns, gain: tuple[float, float] |
         most = f"{round(max(sizes)):,} of them in one"
         return f"{labels}, at most {most}: which gain they can show is not known in advance; {claim} or more."
     shown = f"80 % power takes a true gain in kappa of {gain[0]:.2f} to {gain[1]:.2f}"
-    return f"With {labels}, {shown}, less if both judges err alike; {claim} or more."
+    return f"With {labels}, {shown}, nearer the lower end if both judges err alike; {claim} or more."
 
 
 def signed(share: float) -> str:

@@ -203,7 +203,7 @@ def plan_headline(plan: LabellingPlan) -> Headline:
         return Headline(text, count=plan.frame.cases, caveats=(_claims(plan, plan.frame.cases, most),))
     a_rater = duration(math.ceil(best.ratings / best.raters) * plan.pace)
     text = (
-        f"On average, {wanted} take about {counted(best.raters, 'rater')} for {a_rater} each, "
+        f"On average, {wanted} take about {counted(best.raters, 'rater')} for up to {a_rater} each, "
         f"{_work(best.ratings * plan.pace)} in all: {best.rated} of {cases}, each rated {_TIMES[best.per_case]}."
     )
     off, rated = share(PLAN_SCATTER, 0), f"rated {nouns.cases}"

@@ -355,7 +355,7 @@ def test_a_plan_says_in_one_sentence_how_many_people_rate_for_how_long_and_plans
     message = planned("--width", width)
     headline, best = message["headline"], message["plan"]
     assert len(headline.split()) <= 30
-    assert f"take about {best['raters']} raters for " in headline
+    assert f"take about {best['raters']} raters for up to " in headline
     assert (
         f"{best['triggers']} of 624 triggers, each rated {'once' if best['ratings_each'] == 1 else 'twice'}."
         in headline
