@@ -21,8 +21,8 @@ GLOSSARY = {
     "p": "of a permutation test that flips all {cases} of a {group} together",
     "Holm": "p adjusted over the {strata}",
     "80 %, 50 %": (
-        "true differences, from the mean of both scores towards 50, that are detected with this power, in one of the "
-        "{strata} after Holm if the others do not differ"
+        "true differences, from the mean of both scores towards 50, that are detected with this power; in one of the "
+        "{strata}, after Holm if the others do not differ"
     ),
     "only a, only b": "counts without a test",
     "person, judge": "kappa against one rater at a time",
