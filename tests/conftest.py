@@ -52,6 +52,9 @@ proactbench, proactiveagent, proactivebench, proagentbench, probe = map(needed, 
 @pytest.fixture
 def server():
     """A local server that speaks OpenAI's chat protocol, one for each test."""
+    from dspy_proact.models.server import _documents
+
+    _documents.cache_clear()  # an earlier server may have had the port of this one
     with Server() as running:
         yield running
 

@@ -155,7 +155,7 @@ def test_compiled_judges_grade_runs_and_their_agreement_on_what_they_learned_fro
     out = judges(
         "agree", "--benchmark", "probe", "--judge", "embedded", "--judge-program", "judges", "--out", "graded"
     )[1]
-    assert "compiled on 48 of the rated items, so that this is no test of it" in " ".join(out.split())
+    assert "The judge was compiled on 48 of these items: this is no test of it." in " ".join(out.split())
 
 
 def test_what_cannot_be_done_with_judges_is_refused(judges):
