@@ -158,9 +158,10 @@ def _drawn_cases(
 ) -> tuple[list[int], Callable[[], NDArray[np.float64]]]:
     """The group of each of n new cases, counted from 0, and what draws the latent numbers of a run: shape (n,)."""
     median, sigma = GROUP_SIZE
-    if isinstance(groups, int):
-        groups = np.maximum(1, np.rint(median * rng.lognormal(0, sigma, groups))).astype(np.intp).tolist()
-    of_subgroup = np.repeat(np.arange(len(groups)), groups)
+    sizes = groups
+    if isinstance(sizes, int):
+        sizes = list[int](np.maximum(1, np.rint(median * rng.lognormal(0, sigma, sizes))).astype(np.intp).tolist())
+    of_subgroup = np.repeat(np.arange(len(sizes)), sizes)
     subgroup = np.repeat(np.arange(len(of_subgroup)), 1 + (rng.random(len(of_subgroup)) < SECOND_CASE))
     group, case = of_subgroup[subgroup], np.arange(len(subgroup))
 
