@@ -173,8 +173,14 @@ def test_a_server_of_one_slot_scores_all_without_a_time_out(server, tmp_path):
 
 
 def test_a_server_that_refuses_more_than_three_scores_all(server, tmp_path):
-    def script(sent):
-        return error(429) if server.in_flight > 3 else Answer(**vars(healthy(sent)) | {"turns": 20})
+    refused = asyncio.Event()
+
+    async def script(sent):
+        if server.in_flight > 3:
+            refused.set()
+            return error(429)
+        await asyncio.wait_for(refused.wait(), 60)  # the first three, until a fourth call has come
+        return healthy(sent)
 
     server.script = script
     unscored, errors = sample_run(server, tmp_path / "run", backoff=0.01)
