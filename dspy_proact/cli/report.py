@@ -166,7 +166,7 @@ def compare(
     from dspy_proact.report.corrected import SEPARATE_RATINGS
 
     if len(runs) < 2:
-        raise UsageError(f"compare takes RUN_A and RUN_B, and {len(runs)} are given")
+        raise UsageError(f"compare takes RUN_A and RUN_B, and {'one is' if runs else 'none is'} given")
     if len(runs) > 2:
         if ratings:
             raise UsageError(f"--ratings is for two RUNs, and {len(runs)} are given")

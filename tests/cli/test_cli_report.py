@@ -172,7 +172,7 @@ def test_what_a_pattern_took_for_runs_is_named(refused, tmp_path):
     (tmp_path / "b.csv").write_text("key\n")
     err = refused("compare", "a", "b", "b.csv", "missing")
     assert "Error: b.csv" in err
-    assert "compare takes RUN_A and RUN_B, and 1 are given" in refused("compare", "a")
+    assert "compare takes RUN_A and RUN_B, and one is given" in refused("compare", "a")
 
 
 # Files for other tools
