@@ -17,7 +17,7 @@ from dspy_proact.compile.target import PROPOSER, OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
-from dspy_proact.evaluation.checks import checked
+from dspy_proact.evaluation.checks import checked, require_answer
 from dspy_proact.evaluation.own_file import located
 from dspy_proact.evaluation.participant import fingerprint_of, role_of
 from dspy_proact.evaluation.tuning import Feedback
@@ -28,8 +28,6 @@ from dspy_proact.recipe import Recipe
 from dspy_proact.runs import CONTROL, Case, CaseSet, Scored, Settings
 from dspy_proact.stats import score_change
 
-_POOL = 8
-"""Worked examples to draw from, at most."""
 _ASSUMED_WORDS = 300
 """Tokens of an answer in a worked example: assumed."""
 
@@ -55,8 +53,8 @@ class AssistantTarget(Target):
     """
 
     role = "assistant"
+    taught = True
     items: Sequence[Case]
-    _by_key: Mapping[str, Case]
     _graded: dict[tuple[str, str], Scored[Any] | None]
     """Of one training set, grades by case and answer; None for a verdict that could not be read."""
 
@@ -115,7 +113,7 @@ class AssistantTarget(Target):
     def learning_from(self, items: Sequence[Case]) -> Self:
         """A copy that knows these cases alone, and remembers their grades."""
         made = super().learning_from(items)
-        made._graded, made._by_key = {}, {case.key: case for case in items}
+        made._graded = {}
         return made
 
     def chosen(self, items: Sequence[Case]) -> list[Case]:
@@ -128,22 +126,26 @@ class AssistantTarget(Target):
 
     # How an answer is graded
 
+    def answer(self, program: Any, item: Case) -> dspy.Prediction:
+        """The benchmark's answer to a case, as `answer` of the prediction."""
+        ask = Ask(program, self.models["assistant"].lm, self.settings, ask_now)
+        with dspy.context(disable_history=True), located(self.declared, "answer"):
+            answer = run_now(self.declared.answer(item, ask))
+        require_answer(self.declared, answer)
+        return dspy.Prediction(answer=answer)
+
     def examine(self, program: Any, case: Case, judge: str = "judge") -> Examined:
         """A program's answer at a case with the grade of a judge; `no_answer` of the tuning is graded likewise."""
-        prediction = None
+        words = None
         with collect_calls() as calls:
             try:
-                with dspy.context(trace=None, disable_history=True), located(self.declared, "program"):
-                    ask = Ask(program, self.models["assistant"].lm, self.settings, ask_now)
-                    prediction = run_now(ask(**self.inputs(case)))
-                    answer = self.declared.answer_of(prediction)
+                with dspy.context(trace=None):
+                    answer = self.answer(program, case).answer
+                words = sum(len(text.split()) for text in answer.model_dump().values() if isinstance(text, str))
             except ContentError:
                 answer = self.tuning.no_answer
         scored = None if answer is None else self.grade(case, answer, judge)
-        words = None
-        if prediction is not None and answer is not None:
-            words = sum(len(text.split()) for text in answer.model_dump().values() if isinstance(text, str))
-        return Examined(answer, scored, tokens_of(calls), words, prediction)
+        return Examined(answer, scored, tokens_of(calls), words)
 
     def examine_all(self, program: Any, cases: Sequence[Case]) -> dict[str, Examined]:
         """A program at cases side by side, graded by the tuning judge; by key, in their order."""
@@ -163,7 +165,7 @@ class AssistantTarget(Target):
 
     def _scored(self, case: Case, prediction: dspy.Prediction) -> tuple[Any, Scored[Any] | None]:
         """An answer, and its grade by the tuning judge; graded once, for score and feedback."""
-        answer = self.declared.answer_of(prediction)
+        answer = prediction.answer
         key = case.key, answer.model_dump_json()
         if key not in self._graded:
             self._graded[key] = self.grade(case, answer)
@@ -179,21 +181,6 @@ class AssistantTarget(Target):
         """Whether it is a full pass."""
         _, scored = self._scored(item, prediction)
         return scored is not None and scored.label == self.declared.labels[0]
-
-    def taught(self, examples: Sequence[dspy.Example], program: Any) -> list[dspy.Example]:
-        """Answers of a program that are a full pass, where it asks one question."""
-        # As many cases are tried at once as examples are missing, so that none is tried in vain.
-        passed, left = list[dspy.Example](), list(examples)
-        (signature, *further) = (predictor.signature for predictor in program.predictors())
-        while not further and left and len(passed) < _POOL:
-            tried, left = left[: _POOL - len(passed)], left[_POOL - len(passed) :]
-            examined = self.examine_all(program, [self._by_key[example.key] for example in tried])
-            for example in tried:
-                result = examined[example.key]
-                if result.scored and result.scored.label == self.declared.labels[0] and result.prediction is not None:
-                    outputs = {name: result.prediction[name] for name in signature.output_fields}
-                    passed.append(dspy.Example(augmented=True, **example.inputs().toDict(), **outputs))
-        return passed
 
     def watched(self, compared: Sequence[Case]) -> list[Case]:
         """The control cases of the units that candidates are compared on."""

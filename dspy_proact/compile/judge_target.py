@@ -153,6 +153,11 @@ class JudgeTarget(Target):
         """Inputs of the judge on an answer."""
         return self.tuning.question(item.case, item.answer).inputs
 
+    def answer(self, program: Any, item: RatedItem) -> dspy.Prediction:
+        """A judge's verdict on an answer."""
+        with dspy.context(lm=self.models["judge"].lm):
+            return program(**self.inputs(item))
+
     def vote(self, judge: Any, item: RatedItem | WorkedCase) -> Votes:
         """A judge's verdicts on an answer, each under a rollout of its own; those that could be read."""
         lm = self.models["judge"].lm

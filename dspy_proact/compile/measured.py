@@ -7,7 +7,6 @@ from operator import attrgetter
 from statistics import fmean
 from typing import Any
 
-import dspy
 from pydantic import BaseModel
 
 from dspy_proact.calls import Call
@@ -37,7 +36,6 @@ class Examined:
     tokens: int | None = None
     """Of prompt and answer of all calls that the answer took; None where they were not counted."""
     words: int | None = None
-    prediction: dspy.Prediction | None = None
 
     def part(self, name: str) -> float | None:
         """A part of the score."""

@@ -34,11 +34,34 @@ NO_END = 10**9
 """Errors after which DSPy would give up: failures that matter end a compile by themselves."""
 
 
-def _candidates(training: Training, scored: Sequence[tuple[Any, float]]) -> list[Candidate]:
+class Answering(dspy.Module):
+    """A program as DSPy's optimizers call it: with the key of an item, which it answers as the benchmark declares."""
+
+    def __init__(self, program: Any, answer: Callable[[Any, str], dspy.Prediction]):
+        super().__init__()
+        self.program = program
+        self._answer = answer
+
+    @classmethod
+    def of(cls, training: Training, program: Any) -> "Answering":
+        """A program of a training set."""
+
+        def answer(program: Any, key: str) -> dspy.Prediction:  # a function: copies of the module share it
+            return training.target.answer(program, training.items[key])
+
+        return cls(program, answer)
+
+    def forward(self, key: str) -> dspy.Prediction:
+        """The answer; raises a `StageError` where there is none."""
+        return self._answer(self.program, key)
+
+
+def _candidates(training: Training, scored: Sequence[tuple[Answering, float]]) -> list[Candidate]:
     """The student, and the other programs of an optimizer with their scores."""
     same = fingerprint_of(training.student)
     start = Candidate(training.student, _mean_score(training, training.student))
-    return [start, *(Candidate(program, score) for program, score in scored if fingerprint_of(program) != same)]
+    others = [(answering.program, score) for answering, score in scored]
+    return [start, *(Candidate(program, score) for program, score in others if fingerprint_of(program) != same)]
 
 
 def _mean_score(training: Training, program: Any) -> float:
@@ -50,8 +73,9 @@ def _mean_score(training: Training, program: Any) -> float:
 def _labeled(training: Training, recipe: Recipe) -> list[Candidate]:
     if not training.labelled:
         return _candidates(training, [])
-    shown: Any = dspy.LabeledFewShot(k=recipe.max_demos).compile(training.student, trainset=list(training.labelled))
-    return _candidates(training, [(shown, _mean_score(training, shown))])
+    student, few_shot = Answering.of(training, training.student), dspy.LabeledFewShot(k=recipe.max_demos)
+    shown: Any = few_shot.compile(student, trainset=list(training.labelled))
+    return _candidates(training, [(shown, _mean_score(training, shown.program))])
 
 
 def _by_demos(training: Training, recipe: Recipe) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -70,13 +94,14 @@ def _by_demos(training: Training, recipe: Recipe) -> tuple[dict[str, Any], dict[
         "max_errors": NO_END,
     }
     trainset = list(training.labelled or training.learn)
-    return settings, {"teacher": training.teacher, "trainset": trainset, "valset": list(training.compare)}
+    teacher = training.teacher and Answering.of(training, training.teacher)
+    return settings, {"teacher": teacher, "trainset": trainset, "valset": list(training.compare)}
 
 
 def _bootstrap(training: Training, recipe: Recipe) -> list[Candidate]:
     settings, examples = _by_demos(training, recipe)
     random_search = dspy.BootstrapFewShotWithRandomSearch(num_candidate_programs=recipe.trials, **settings)
-    best: Any = random_search.compile(training.student, **examples)
+    best: Any = random_search.compile(Answering.of(training, training.student), **examples)
     return _candidates(training, [(tried["program"], tried["score"] / 100) for tried in best.candidate_programs])
 
 
@@ -93,10 +118,10 @@ def _miprov2(training: Training, recipe: Recipe) -> list[Candidate]:
         init_temperature=temperature,
         **settings,
     )
-    how = {"num_trials": recipe.trials, "minibatch": False, "seed": recipe.seed}
+    student, how = Answering.of(training, training.student), {"num_trials": recipe.trials, "seed": recipe.seed}
     try:
         # The data-aware proposer prints whole examples into its prompt, answers and keys included.
-        best: Any = mipro.compile(training.student, data_aware_proposer=False, **how, **examples)
+        best: Any = mipro.compile(student, minibatch=False, data_aware_proposer=False, **how, **examples)
     except UNANSWERED:
         return _candidates(training, [])
     return _candidates(training, [(tried["program"], tried["score"] / 100) for tried in best.candidate_programs])
@@ -157,7 +182,8 @@ def _gepa(training: Training, recipe: Recipe) -> list[Candidate]:
         use_merge=False,
         track_stats=True,
     )
-    best: Any = gepa.compile(training.student, trainset=list(training.learn), valset=list(training.compare))
+    student = Answering.of(training, training.student)
+    best: Any = gepa.compile(student, trainset=list(training.learn), valset=list(training.compare))
     results = best.detailed_results
     return _candidates(training, list(zip(results.candidates, results.val_aggregate_scores, strict=True)))
 

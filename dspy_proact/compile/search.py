@@ -215,14 +215,10 @@ def _instructions(training: Training) -> list[list[str]]:
 
     The proposer is shown the student's answers of the lowest scores, the lowest first.
     """
-
-    def scored(example: dspy.Example) -> tuple[float, dspy.Example, dspy.Prediction] | None:
-        prediction = training.prediction_of(training.student, example)
-        return None if prediction is None else (training.score(example, prediction), example, prediction)
-
-    answers = side_by_side([partial(scored, example) for example in training.learn], training.width)
-    lowest = sorted(filter(None, answers), key=lambda answer: answer[0])[:_SHOWN]
-    shown = [training.feedback(example, prediction, seen=False) for _, example, prediction in lowest]
+    work = [partial(training.answer, training.student, example) for example in training.learn]
+    answers = [answered for answered in side_by_side(work, training.width) if answered.prediction is not None]
+    lowest = sorted(answers, key=lambda answered: answered.score)[:_SHOWN]
+    shown = [training.feedback(of.example, of.prediction, seen=False) for of in lowest if of.prediction is not None]
 
     def propose(start: str, tip: str) -> str | None:
         propose = dspy.Predict(training.proposal.signature)

@@ -103,6 +103,8 @@ class Target(ABC):
     start: Tuned
     """Where tuning starts, and what is tested before; it is never changed."""
     start_hash: str
+    taught: ClassVar[bool] = False
+    """Whether a search draws demos from a program's own answers, where people answered none."""
     learned_before: frozenset[str] = frozenset()
     """Marks of the rows that the start has learned from."""
     votes: int = 1
@@ -168,19 +170,18 @@ class Target(ABC):
     def inputs(self, item: Any) -> Mapping[str, Any]:
         """Inputs of the program at an item."""
 
+    @abstractmethod
+    def answer(self, program: Any, item: Any) -> dspy.Prediction:
+        """A program's answer to an item, whatever questions it takes; raises a `StageError` where there is none."""
+
     def example(self, item: Any) -> dspy.Example:
-        """The inputs of the program, and the key: everything else is looked up by the key."""
+        """The inputs of the program at an item, as a worked example shows them, and its key."""
         inputs = {name: map_texts(value, tame) for name, value in self.inputs(item).items()}
         return dspy.Example(key=item.key, **inputs).with_inputs(*inputs)
 
     def labelled(self, items: Sequence[Any], before: Mapping[str, Any]) -> list[dspy.Example]:
         """Examples answered by people, by the start's test results; none where nobody answered them."""
         del items, before
-        return []
-
-    def taught(self, examples: Sequence[dspy.Example], program: Any) -> list[dspy.Example]:
-        """Examples answered by a program, of which the search draws demos where people answered none."""
-        del examples, program
         return []
 
     @abstractmethod

@@ -1,23 +1,61 @@
-"""One training set of a compile, and the candidates that an optimizer tried on it."""
+"""One training set of a compile, how programs answer it, and the candidates that an optimizer tried on it."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import dspy
 
+from dspy_proact.calls import collect_calls
 from dspy_proact.compile.folds import split
 from dspy_proact.compile.proposer import Excerpts
+from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import Target
 from dspy_proact.errors import StageError
+from dspy_proact.evaluation.tuning import Feedback
+
+_POOL = 8
+"""Answers of a program to draw demos from, at most."""
+_NO_ANSWER = "It gave no answer that can be used."
+
+
+@dataclass(frozen=True)
+class TraceStep:
+    """What a program asked its model on the way to an answer."""
+
+    predictor: str
+    """Its name, as `named_predictors` gives it."""
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A program's answer to an example, scored."""
+
+    example: dspy.Example
+    prediction: dspy.Prediction | None
+    """None where there is none that can be used."""
+    feedback: Feedback
+    trace: tuple[TraceStep, ...]
+    """In the order in which they were put; those without an answer are left out."""
+    completion_tokens: int | None
+    """Of all the calls of the program; None where they were not counted."""
+
+    @property
+    def score(self) -> float:
+        """In [0, 1], higher is better; 0 without an answer."""
+        assert self.feedback.score is not None, "a target scores every answer"
+        return self.feedback.score
 
 
 class Training:
     """One training set, divided; no unit is on both sides, and no other item is in reach.
 
-    An example holds the inputs of the program and one opaque key. Everything else is looked up by the key. `before` are
-    the start's test results on the items of `train`.
+    An example holds one opaque key, by which everything else is looked up; those that people answered hold the inputs
+    and outputs of the program too. `before` are the start's test results on the items of `train`.
     """
 
     def __init__(
@@ -32,9 +70,10 @@ class Training:
         self.items = {item.key: item for item in [*learn, *self.compared, *watched]}
         self.groups = {key: item.group for key, item in self.items.items()}
         self.learn, self.compare, self.watched = (
-            [target.example(item) for item in items] for items in (learn, self.compared, watched)
+            [dspy.Example(key=item.key).with_inputs("key") for item in items]
+            for items in (learn, self.compared, watched)
         )
-        self.labelled = target.labelled(learn, before)
+        self.labelled = [example.with_inputs("key") for example in target.labelled(learn, before)]
         """The examples to learn from, answered by people; empty where nobody answered them."""
         self.proposal, self.width = target.proposal, target.width
         self.teacher = self.proposal.teacher and self.proposal.teacher(self.student)
@@ -59,7 +98,19 @@ class Training:
 
     def pool(self) -> Sequence[dspy.Example]:
         """Answered examples from which the search draws demos."""
-        return self.labelled or self.target.taught(self.learn, self.teacher or self.student)
+        if self.labelled or not self.target.taught:
+            return self.labelled
+        # As many are tried at once as are missing, so that none is tried in vain.
+        passed, left, teacher = list[dspy.Example](), list(self.learn), self.teacher or self.student
+        while len(teacher.predictors()) == 1 and left and len(passed) < _POOL:
+            tried, left = left[: _POOL - len(passed)], left[_POOL - len(passed) :]
+            answers = side_by_side([partial(self.answer, teacher, example) for example in tried], self.width)
+            for answered in answers:
+                prediction = answered.prediction
+                if prediction is not None and self.is_worth_showing(answered.example, prediction):
+                    step = answered.trace[-1]
+                    passed.append(dspy.Example(augmented=True, **step.inputs, **step.outputs))
+        return passed
 
     @cached_property
     def guarded_at_start(self) -> Mapping[str, Any]:
@@ -70,23 +121,34 @@ class Training:
         """Guards that a program breaks, compared with the student."""
         return self.target.broken(self.guarded_at_start, self.target.guarded(program))
 
-    def prediction_of(self, program: Any, example: dspy.Example) -> dspy.Prediction | None:
-        """A program's answer; None where it has none that can be used."""
-        try:
-            with dspy.context(lm=self.task_lm, trace=None):
-                return program(**example.inputs())
-        except StageError:
-            return None
+    def answer(self, program: Any, example: dspy.Example) -> Answered:
+        """A program's answer to an example, with its score and the questions that it took."""
+        item, prediction, feedback, trace = self.items[example.key], None, Feedback(_NO_ANSWER, _NO_ANSWER, 0.0), []
+        with collect_calls() as calls, dspy.context(lm=self.task_lm, trace=trace), suppress(StageError):
+            prediction = self.target.answer(program, item)
+        names = {id(predictor): name for name, predictor in program.named_predictors()}
+        steps = tuple(
+            TraceStep(names[id(predictor)], inputs, outputs.toDict())
+            for predictor, inputs, outputs in trace
+            if id(predictor) in names
+        )
+        if prediction is not None:
+            feedback = self.target.feedback(item, prediction)
+        own = [call.completion_tokens for call in calls if call.role == self.target.role and call.error is None]
+        known = [count for count in own if count is not None]
+        tokens = sum(known) if len(known) == len(own) else None
+        return Answered(example, prediction, feedback, steps, tokens)
 
     def scored(self, program: Any, example: dspy.Example) -> float:
         """Score of a program's answer; 0 without an answer."""
-        prediction = self.prediction_of(program, example)
-        return 0.0 if prediction is None else self.score(example, prediction)
+        return self.answer(program, example).score
 
     def harmed(self, program: Any, example: dspy.Example) -> float | None:
         """Harm of a program's answer to a watched example, in [0, 1], lower is better; None where it is not known."""
-        prediction = self.prediction_of(program, example)
-        return None if prediction is None else self.target.harm(self.items[example.key], prediction)
+        item = self.items[example.key]
+        with dspy.context(lm=self.task_lm, trace=None), suppress(StageError):
+            return self.target.harm(item, self.target.answer(program, item))
+        return None
 
 
 def variant(program: Any, instructions: Sequence[str | None], demos: Sequence[dspy.Example]) -> Any:
