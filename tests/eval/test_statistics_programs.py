@@ -63,7 +63,10 @@ def test_a_cell_that_is_out_of_its_band_is_said_to_be(coverage):
     assert cell.judged(0.981, coverage.COVERAGE) == "98.1 OUT"
     few = coverage.Cell(8, 0.5, 0.05, data_sets=2000, slack=0.0, seed=(1, 1))
     assert few.judged(0.99, coverage.COVERAGE) == "99.0 within"
-    assert few.judged(0.40, coverage.POWER) == "40.0"
+    promise = coverage.Promise("25 equal", 0.5, data_sets=100, slack=0.0, seed=(1, 1))
+    assert promise.judged([True] * 8 + [False] * 2, coverage.POWER) == "80.0"
+    assert promise.judged([True] * 40 + [False] * 60, coverage.POWER) == "40.0 OUT"
+    assert promise.judged([True, *[None] * 99], coverage.POWER) == "-"
 
 
 def test_an_interval_that_is_too_narrow_ends_in_failure(coverage, monkeypatch, tmp_path):
