@@ -28,7 +28,7 @@ LIKENESS = {"little": Effects(group=0.05, subgroup=0.05), "much": Effects(group=
 COVERAGE, ALARMS = {25: Band(0.93, 0.98), 8: Band(0.93, 1.0)}, {25: Band(0.0, 0.07), 8: Band(0.0, 0.07)}
 SOUND = {25: Band(0.93, 1.0), 8: Band(0.93, 1.0)}
 POWER, HALF = Band(0.75, 0.85), Band(0.45, 0.62)
-APART = 0.2
+DISTANCE = 0.2
 """By how much one run of a pair lies above the other."""
 SKEWED = "skewed"
 MEANS = "scenarios | mean | likeness | covered | marked | either"
@@ -85,9 +85,9 @@ def shares(cell: Cell, difference: float) -> list[float]:
 
 
 def pair_row(cell: Cell) -> str:
-    (alarms, alike, marked), (_, apart, also_marked) = shares(cell, 0), shares(cell, APART)
+    (alarms, alike, marked), (_, distant, also_marked) = shares(cell, 0), shares(cell, DISTANCE)
     bands = (SOUND if item else COVERAGE for item in (marked, also_marked))
-    return " | ".join(map(cell.judged, (alarms, alike, apart), (ALARMS, *bands)))
+    return " | ".join(map(cell.judged, (alarms, alike, distant), (ALARMS, *bands)))
 
 
 @dataclass(frozen=True)
