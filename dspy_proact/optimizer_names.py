@@ -9,9 +9,8 @@ OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
 def optimizers_of(role: Literal["assistant", "judge"], demos: bool = True) -> tuple[Optimizer, ...]:
     """The optimizers of use for the program of a role, with or without worked examples.
 
-    `labeled` shows answers by people, which only a judge has; `gepa` and `search` alone change instructions without
-    showing worked examples.
+    `labeled` shows answers by people, which only a judge has; like `bootstrap` it changes nothing but worked examples.
     """
     if not demos:
-        return "search", "gepa"
+        return "search", "gepa", "miprov2"
     return OPTIMIZERS if role == "judge" else tuple(name for name in OPTIMIZERS if name != "labeled")

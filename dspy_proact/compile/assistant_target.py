@@ -11,7 +11,6 @@ from dspy_proact.calls import collect_calls
 from dspy_proact.compile.folds import split
 from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_at_most, mean_tokens
 from dspy_proact.compile.measured import Examined, guards_of, mean_of, measured_of, measured_rows, tokens_of
-from dspy_proact.compile.proposer import SHOWN
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import PROPOSER, OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, UsageError
@@ -287,6 +286,6 @@ class AssistantTarget(Target):
             for name, count in (("judge", tuned), ("report_judge", tested)):
                 model = self.models[name]
                 roles[name] = RoleForecast(per_case * count, partial(mean_tokens, model, grading), longest, model.price)
-        shown = partial(min, prompt(), SHOWN / 3) if recipe.optimizer == "gepa" else float
-        roles["proposer"] = RoleForecast.of_proposer(self.models["proposer"], recipe, predictors, shown)
+        tips = len(self.proposal.tips)
+        roles["proposer"] = RoleForecast.of_proposer(self.models["proposer"], recipe, predictors, tips)
         return roles

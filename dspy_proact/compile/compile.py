@@ -15,10 +15,10 @@ import dspy
 from dspy_proact.calls import Call, LoggedCall, Usage, collect_calls
 from dspy_proact.compile.agreement import PLAIN
 from dspy_proact.compile.folds import Fold, balanced_folds
-from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress, watching
+from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress, nothing_proposed, watching
 from dspy_proact.compile.guards import choose
 from dspy_proact.compile.optimizers import silenced
-from dspy_proact.compile.proposer import SHOWN, Excerpts
+from dspy_proact.compile.proposer import Proposer
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import OutOfFold, Target, Tested, Tuned
 from dspy_proact.compile.training import Choice, Training
@@ -90,7 +90,7 @@ class Compile:
     """
 
     def __init__(self, target: Target, recipe: Recipe | None = None, gate: Gate | None = None):
-        self.gate, self.excerpts, recipe = gate or Gate(), Excerpts(SHOWN), recipe or Recipe()
+        self.gate, recipe = gate or Gate(), recipe or Recipe()
         declared, demos = target.declared, target.proposal.demos and not image_inputs(target.start.program)
         possible, why = optimizers_of(target.role, demos), "nobody has written the answers that it would show"
         if not demos:  # images would have to be in the file, and in every request
@@ -105,6 +105,7 @@ class Compile:
             target.items, chosen, target.units, count=folds, seed=recipe.seed, nouns=declared.nouns
         )
         self.target = self._opened(target, None)
+        self.proposer = Proposer(self.models["proposer"].lm)
 
     def __repr__(self) -> str:
         models = ", ".join(f"{role}={model.name}" for role, model in self.models.items())
@@ -130,7 +131,8 @@ class Compile:
         roles = target.roles(self.recipe, sum(target.tuned_at_most(self.recipe, train) for train in trains))
         chosen, width = target.chosen(target.items), self.gate.concurrency
         sizes = tuple(Counter(item.group for item in chosen).values())
-        return Forecast(roles, width, sizes, target.detectable_gain, target.declared.nouns)
+        few = nothing_proposed(self.recipe)
+        return Forecast(roles, width, sizes, target.detectable_gain, target.declared.nouns, few)
 
     @cached_property
     def identity(self) -> CompileIdentity:
@@ -214,7 +216,8 @@ class Compile:
         """What comes of a copy of this compile whose calls are logged."""
         progress = Progress(observer, self.forecast(), len(log.replies))
         task = copy(self)
-        task.target, task.excerpts = self._opened(self.target, log), Excerpts(SHOWN)
+        task.target = self._opened(self.target, log)
+        task.proposer = Proposer(task.models["proposer"].lm)
         prices = {model.role.name: model.price for model in task.models.values()}
 
         def count(call: LoggedCall) -> None:
@@ -275,7 +278,7 @@ class Compile:
     def training(self, train: Sequence[Any], before: Tested) -> Training:
         """One training set, with the test results of its items before; no other item is in reach."""
         results = {item.key: before.results[item.key] for item in train}
-        return Training(self.target, train, results, seed=self.recipe.seed, excerpts=self.excerpts)
+        return Training(self.target, train, results, self.proposer, self.recipe.seed)
 
     def tuned(
         self, train: Sequence[Any], before: Tested, progress: Progress, journal: Path | None = None
@@ -332,14 +335,15 @@ class Compile:
         unchanged = plain and fingerprint_of(tuned.program) == made.start
         fields: dict[str, Any] = target.card(tuned, tests, self.recipe.seed)
         fields["shown"] &= not unchanged
-        warnings = [self.excerpts.warning] if self.excerpts.warning else []
+        excerpts = self.proposer.excerpts
+        warnings = [*filter(None, (excerpts.warning, nothing_proposed(self.recipe)))]
         if "tokens" in fields["guards"] and before.tokens is None:
             warnings.insert(0, "the provider counted no tokens, so that the guard on tokens had no effect")
         if self.same_judge:
             preferred = "the gain may only reflect its preferences; report by another judge"
             warnings.insert(0, f"one model tunes and reports, so that {preferred}")
-        if count := self.excerpts.sentences:
-            withheld = self.excerpts.withheld
+        if count := excerpts.sentences:
+            withheld = excerpts.withheld
             fields["counts"] = {"withheld": (withheld, count)}
             fields["notes"] += (f"{withheld} of {count} sentences of the tuning judge were kept from the proposer",)
         return Card(
@@ -360,6 +364,7 @@ class Compile:
                 )
                 for index, candidate in enumerate(choice.tried)
             ),
+            proposals=self.proposer.counts,
             warnings=tuple(warnings),
             usage_before=before,
             usage_after=after,

@@ -10,12 +10,13 @@ from functools import cached_property
 from dspy_proact.calls import CallObserver, Price
 from dspy_proact.evaluation.forecast import SECONDS, RoleCalls
 from dspy_proact.models import Model
-from dspy_proact.optimizer_names import Optimizer
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import Bar, ExpectedCall, Nouns, in_notebook
 
-PROPOSALS: Mapping[Optimizer, int] = {"labeled": 0, "bootstrap": 0, "miprov2": 40, "gepa": 100, "search": 3}
-"""About how often an optimizer asks its proposer in one compile; GEPA's questions grow with its trials."""
+MINIBATCH = 9
+"""Examples, at most, from which GEPA has an instruction proposed, and on which it must do better."""
+_BRIEF = 6000
+"""Tokens of a question to the proposer: assumed."""
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,10 @@ class RoleForecast:
     price: Price
 
     @classmethod
-    def of_proposer(
-        cls, model: Model, recipe: Recipe, predictors: int = 1, shown: Callable[[], float] = lambda: 0.0
-    ) -> "RoleForecast":
-        """About what the proposer is asked in a whole compile; a search asks for each predictor by itself.
-
-        A question has about 3,000 tokens and the `shown` ones of long inputs (GEPA shows three), its answer 500.
-        """
-        questions = PROPOSALS[recipe.optimizer] * (predictors if recipe.optimizer == "search" else 1)
-        examples = 3 if recipe.optimizer == "gepa" else 0
-        return cls(questions * (recipe.folds + 1), lambda: 3000 + examples * shown(), 500, model.price)
+    def of_proposer(cls, model: Model, recipe: Recipe, predictors: int, tips: int) -> "RoleForecast":
+        """What the proposer is asked in a whole compile; an answer is assumed to have 500 tokens."""
+        questions = predictors * proposals_at_most(recipe, tips) * (recipe.folds + 1)
+        return cls(questions, lambda: _BRIEF, 500, model.price)
 
     @cached_property
     def prompt_tokens(self) -> int:
@@ -74,6 +69,8 @@ class Forecast:
     """Between which gains these show one in four compiles of five; None where that is unknown or none may be claimed.
     """
     nouns: Nouns = field(default_factory=Nouns)
+    warning: str | None = None
+    """A sentence without its full stop, where an optimizer cannot do what it is for."""
 
     @property
     def items(self) -> int:
@@ -103,6 +100,33 @@ class Forecast:
         return quick, slow
 
 
+def nothing_proposed(recipe: Recipe) -> str | None:
+    """That an optimizer has too few trials to propose anything, as a sentence without its full stop; else None."""
+    few = recipe.optimizer == "gepa" and recipe.trials < 2
+    return (
+        "with 1 trial gepa tries the starting program alone and proposes nothing; it takes 2 or more" if few else None
+    )
+
+
+def proposals_at_most(recipe: Recipe, tips: int) -> int:
+    """Instructions that an optimizer asks for on one training set, for each predictor, with so many tips.
+
+    GEPA's trials include the start, as those of a search do.
+    """
+    return {
+        "labeled": 0,
+        "bootstrap": 0,
+        "miprov2": mipro_instructions(recipe) - 1,
+        "gepa": recipe.trials - 1,
+        "search": 2 * tips,
+    }[recipe.optimizer]
+
+
+def mipro_instructions(recipe: Recipe) -> int:
+    """Instructions of each predictor that MIPROv2 chooses among, the start's one of them."""
+    return max(2, min(recipe.trials // 2, 8))
+
+
 def answers_at_most(recipe: Recipe, learn: int, compare: int) -> int:
     """Answers that an optimizer asks for, with so many examples to learn from and to compare on, repairs apart."""
     trials = recipe.trials
@@ -111,8 +135,8 @@ def answers_at_most(recipe: Recipe, learn: int, compare: int) -> int:
         + {
             "labeled": compare,
             "bootstrap": (trials + 3) * compare + (trials + 1) * learn,
-            "miprov2": (trials + 1) * compare + trials * learn,
-            "gepa": (trials + 1) * compare + 6 * trials,
+            "miprov2": (trials + 1) * compare + (trials + 1) * learn,
+            "gepa": (trials + 1) * (compare + 2 * min(learn, MINIBATCH)),
             "search": trials * compare + learn,
         }[recipe.optimizer]
     )
@@ -143,8 +167,6 @@ class Stand:
     """Candidates, over all folds."""
     best: float | None = None
     """Highest mean score of a candidate so far, in [0, 1], on what candidates are compared on: chosen, not tested."""
-    proposed: int = 0
-    """Other instructions than the start's among them, over all folds."""
     usd: float | None = 0.0
     """US dollars that were spent by this command; None where a price is not known."""
     seconds: float = 0.0
@@ -207,11 +229,6 @@ class Progress:
         with self._turn:
             before = self._stand.best
             self._tell(tried=self._stand.tried + count, best=best if before is None else max(before, best))
-
-    def proposed(self, count: int) -> None:
-        """So many other instructions than the start's were proposed."""
-        with self._turn:
-            self._tell(proposed=self._stand.proposed + count)
 
     def _tell(self, **changes: float | None) -> None:
         self._stand = replace(self._stand, seconds=time.monotonic() - self._begun, **changes)

@@ -6,6 +6,7 @@ Whether a program breaks a guard is decided by the target: `measured.Measured.is
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from statistics import fmean
 
 import dspy
 
@@ -13,7 +14,6 @@ from dspy_proact.compile.forecast import Progress
 from dspy_proact.compile.optimizers import NO_END, OPTIMIZERS
 from dspy_proact.compile.proposer import TamedAdapter
 from dspy_proact.compile.search import search
-from dspy_proact.compile.target import instructions_of
 from dspy_proact.compile.training import Candidate, Choice, Training
 from dspy_proact.recipe import Recipe
 
@@ -25,10 +25,13 @@ def choose(training: Training, recipe: Recipe, journal: Path | None, progress: P
         if recipe.optimizer == "search":
             race = search(training, recipe, journal, progress)
             return _keeping_guards(training, race.candidates(), race.without)
-        tried = OPTIMIZERS[recipe.optimizer](training, recipe)
+        programs = [training.student, *OPTIMIZERS[recipe.optimizer](training, recipe)]
+        answers = [training.answers(program, training.compare) for program in programs]
+        tried = [
+            Candidate(program, fmean(answered.score for answered in own))
+            for program, own in zip(programs, answers, strict=True)
+        ]
         progress.tried(len(tried), max(candidate.score for candidate in tried))
-        instructions = {text for candidate in tried for text in instructions_of(candidate.program)}
-        progress.proposed(len(instructions - {*instructions_of(training.student)}))
         return _keeping_guards(training, tried, lambda _: tried)
 
 

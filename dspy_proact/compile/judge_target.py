@@ -315,7 +315,7 @@ class JudgeTarget(Target):
         calls, prompt = 2 * len(self.items) * self.votes + tuned, partial(mean_tokens, model, expected)
         return {
             "judge": RoleForecast(calls, prompt, longest, model.price),
-            "proposer": RoleForecast.of_proposer(self.models["proposer"], recipe, predictors),
+            "proposer": RoleForecast.of_proposer(self.models["proposer"], recipe, predictors, len(self.proposal.tips)),
         }
 
     @property

@@ -1,6 +1,7 @@
-"""DSPy's optimizers, each as one function from a training set to the candidates that it tried, the student first.
+"""DSPy's optimizers, each as one function from a training set to the best programs that it tried, the best first.
 
-`guards.choose` takes the best of them that keeps every `--guard`; the search of our own is in `search`.
+Their own scores are on a part of the items only: which program is chosen is decided in `guards.choose`, by one race.
+The search of our own is in `search`; GEPA is in `reflection`. Instructions are written by our proposer throughout.
 
 DSPy's own evaluate their examples in as many threads as the training set's width; what they bootstrap, they do one
 after another, for each demo that is found ends the search for it.
@@ -8,30 +9,28 @@ after another, for each demo that is found ends the search for it.
 
 import logging
 import os
-import threading
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from functools import partial
-from statistics import fmean
 from typing import Any
 from weakref import WeakSet
 
 import dspy
 import optuna
 import tqdm
-from dspy import AdapterParseError, LMError
 
-from dspy_proact.compile.proposer import Excerpts, TamedJSONAdapter
-from dspy_proact.compile.side_by_side import side_by_side
-from dspy_proact.compile.training import Candidate, Training
+from dspy_proact.compile.forecast import mipro_instructions
+from dspy_proact.compile.proposals import proposals
+from dspy_proact.compile.reflection import reflect
+from dspy_proact.compile.training import Training
 from dspy_proact.evaluation.participant import fingerprint_of
-from dspy_proact.models.dspy_internals import InstructionProposer, grounded_proposer
 from dspy_proact.optimizer_names import Optimizer
 from dspy_proact.recipe import Recipe
 
 NO_END = 10**9
 """Errors after which DSPy would give up: failures that matter end a compile by themselves."""
+_BEST = 8
+"""Programs of an optimizer that are compared further."""
 
 
 class Answering(dspy.Module):
@@ -56,26 +55,20 @@ class Answering(dspy.Module):
         return self._answer(self.program, key)
 
 
-def _candidates(training: Training, scored: Sequence[tuple[Answering, float]]) -> list[Candidate]:
-    """The student, and the other programs of an optimizer with their scores."""
-    same = fingerprint_of(training.student)
-    start = Candidate(training.student, _mean_score(training, training.student))
-    others = [(answering.program, score) for answering, score in scored]
-    return [start, *(Candidate(program, score) for program, score in others if fingerprint_of(program) != same)]
+def _best(training: Training, scored: Sequence[tuple[Any, float]]) -> list[Any]:
+    """The programs of the highest scores, the highest first; each once, and not the student."""
+    best = {fingerprint_of(training.student): training.student}
+    for program, _ in sorted(scored, key=lambda pair: -pair[1]):
+        best.setdefault(fingerprint_of(program), program)
+    return [*best.values()][1 : 1 + _BEST]
 
 
-def _mean_score(training: Training, program: Any) -> float:
-    """Mean score of a program on the examples that candidates are compared on."""
-    work = [partial(training.scored, program, example) for example in training.compare]
-    return fmean(side_by_side(work, training.width))
-
-
-def _labeled(training: Training, recipe: Recipe) -> list[Candidate]:
+def _labeled(training: Training, recipe: Recipe) -> list[Any]:
     if not training.labelled:
-        return _candidates(training, [])
+        return []
     student, few_shot = Answering.of(training, training.student), dspy.LabeledFewShot(k=recipe.max_demos)
     shown: Any = few_shot.compile(student, trainset=list(training.labelled))
-    return _candidates(training, [(shown, _mean_score(training, shown.program))])
+    return _best(training, [(shown.program, 0.0)])
 
 
 def _by_demos(training: Training, recipe: Recipe) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -98,107 +91,55 @@ def _by_demos(training: Training, recipe: Recipe) -> tuple[dict[str, Any], dict[
     return settings, {"teacher": teacher, "trainset": trainset, "valset": list(training.compare)}
 
 
-def _bootstrap(training: Training, recipe: Recipe) -> list[Candidate]:
+def _bootstrap(training: Training, recipe: Recipe) -> list[Any]:
     settings, examples = _by_demos(training, recipe)
     random_search = dspy.BootstrapFewShotWithRandomSearch(num_candidate_programs=recipe.trials, **settings)
     best: Any = random_search.compile(Answering.of(training, training.student), **examples)
-    return _candidates(training, [(tried["program"], tried["score"] / 100) for tried in best.candidate_programs])
+    return _best(training, [(tried["program"].program, tried["score"]) for tried in best.candidate_programs])
 
 
-def _miprov2(training: Training, recipe: Recipe) -> list[Candidate]:
-    settings, examples = _by_demos(training, recipe)
-    # None omits it, whatever DSPy declares: some models refuse any temperature.
-    temperature: Any = None if training.proposer_lm.kwargs.get("temperature") is None else 1.0
-    mipro = dspy.MIPROv2(
-        prompt_model=training.proposer_lm,
-        task_model=training.task_lm,
-        auto=None,
-        num_candidates=max(2, min(recipe.trials // 2, 8)),
-        seed=recipe.seed,
-        init_temperature=temperature,
-        **settings,
-    )
-    student, how = Answering.of(training, training.student), {"num_trials": recipe.trials, "seed": recipe.seed}
-    try:
-        # The data-aware proposer prints whole examples into its prompt, answers and keys included.
-        best: Any = mipro.compile(student, minibatch=False, data_aware_proposer=False, **how, **examples)
-    except UNANSWERED:
-        return _candidates(training, [])
-    return _candidates(training, [(tried["program"], tried["score"] / 100) for tried in best.candidate_programs])
+class _Mipro(dspy.MIPROv2):
+    """DSPy's, with the instructions of our proposer; demos that only DSPy's own would see are not made."""
 
+    def __init__(self, training: Training, **settings: Any):
+        super().__init__(prompt_model=training.proposer_lm, task_model=training.task_lm, auto=None, **settings)
+        self._training = training
 
-class _DescribesOnce(grounded_proposer.GenerateModuleInstruction):
-    """MIPROv2's prompts for one instruction.
+    def _bootstrap_fewshot_examples(self, *args: Any, **settings: Any) -> Any:
+        if not (self.max_bootstrapped_demos or self.max_labeled_demos):
+            return None
+        return super()._bootstrap_fewshot_examples(*args, **settings)
 
-    For every instruction DSPy asks anew, under another rollout, what program and module do. Here that question has no
-    rollout, so that its answer is paid for once; each instruction still has its own.
-    """
-
-    def forward(self, *args: Any, **named: Any) -> Any:
-        """The instruction."""
-        self.describe_program.lm = self.describe_module.lm = dspy.settings.lm.copy(rollout_id=None)
-        return super().forward(*args, **named)
-
-
-class _Proposer(InstructionProposer):  # pyright: ignore[reportGeneralTypeIssues]  # gepa's protocol is behind it
-    """DSPy's, shown nothing but text, and of long inputs an excerpt."""
-
-    def __init__(self, excerpts: Excerpts):
-        super().__init__(adapter=TamedJSONAdapter())
-        self._excerpts = excerpts
-
-    def __call__(
-        self,
-        candidate: dict[str, str],
-        reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
-        components_to_update: list[str],
-    ) -> dict[str, str]:
-        shown = {
-            name: [{**trace, "Inputs": self._excerpts.of(trace["Inputs"])} for trace in reflective_dataset[name]]
-            for name in components_to_update
-            if name in reflective_dataset
+    def _propose_instructions(self, *_: Any, num_instruct_candidates: int, **__: Any) -> dict[int, list[str]]:
+        """By the number of a predictor the student's instruction, and as many new ones as make so many in all."""
+        training, student = self._training, self._training.student
+        answers = training.answers(student, training.learn)
+        proposed = proposals(training, student, answers, range(num_instruct_candidates - 1))
+        return {
+            number: [predictor.signature.instructions, *filter(None, proposed.get(name, ()))]
+            for number, (name, predictor) in enumerate(student.named_predictors())
         }
-        return super().__call__(candidate, shown, components_to_update)
 
 
-def _gepa(training: Training, recipe: Recipe) -> list[Candidate]:
-    def metric(
-        example: dspy.Example,
-        prediction: dspy.Prediction,
-        trace: Any = None,  # noqa: ARG001 - GEPA gives it
-        pred_name: str | None = None,  # noqa: ARG001 - likewise
-        pred_trace: Any = None,  # noqa: ARG001 - likewise
-    ) -> dspy.Prediction:
-        score, feedback = training.score(example, prediction), training.feedback(example, prediction)
-        return dspy.Prediction(score=score, feedback=feedback)
-
-    gepa = dspy.GEPA(
-        metric=metric,
-        max_metric_calls=recipe.trials * len(training.compare),
-        reflection_lm=training.proposer_lm,
-        instruction_proposer=_Proposer(training.excerpts),
-        num_threads=training.width,
-        seed=recipe.seed,
-        use_merge=False,
-        track_stats=True,
-    )
-    student = Answering.of(training, training.student)
-    best: Any = gepa.compile(student, trainset=list(training.learn), valset=list(training.compare))
-    results = best.detailed_results
-    return _candidates(training, list(zip(results.candidates, results.val_aggregate_scores, strict=True)))
+def _miprov2(training: Training, recipe: Recipe) -> list[Any]:
+    settings, examples = _by_demos(training, recipe)
+    mipro = _Mipro(training, num_candidates=mipro_instructions(recipe), seed=recipe.seed, **settings)
+    student, how = Answering.of(training, training.student), {"num_trials": recipe.trials, "minibatch": False}
+    best: Any = mipro.compile(student, seed=recipe.seed, **how, **examples)
+    return _best(training, [(tried["program"].program, tried["score"]) for tried in best.candidate_programs])
 
 
-OPTIMIZERS: Mapping[Optimizer, Callable[[Training, Recipe], list[Candidate]]] = {
+def _gepa(training: Training, recipe: Recipe) -> list[Any]:
+    return _best(training, reflect(training, recipe))
+
+
+OPTIMIZERS: Mapping[Optimizer, Callable[[Training, Recipe], list[Any]]] = {
     "labeled": _labeled,
     "bootstrap": _bootstrap,
     "miprov2": _miprov2,
     "gepa": _gepa,
 }
-"""DSPy's own: each gives its candidates, the student first."""
-
-
-UNANSWERED = (AdapterParseError, LMError)
-"""Errors of MIPROv2 where its proposer refuses or cannot be read; the start is then the only candidate."""
+"""DSPy's own: each gives the best programs that it tried, without the student."""
 
 
 class _Forgetful(WeakSet[object]):
@@ -223,17 +164,6 @@ def silenced() -> Generator[None]:
         logger.setLevel(logging.ERROR)
     library: Any = tqdm.tqdm  # which does not declare the bars that it knows of
     bars, library._instances = library._instances, _Forgetful()
-    proposer: Any = grounded_proposer
-    read, turn = proposer.get_dspy_source_code, threading.Lock()
-    words = proposer.GenerateModuleInstruction
-
-    def in_turn(module: Any) -> str:
-        # Python 3.11 may fail where two threads parse at once, and MIPROv2 then proposes without the code.
-        with turn:
-            return read(module)
-
-    proposer.get_dspy_source_code = in_turn
-    proposer.GenerateModuleInstruction = _DescribesOnce
     try:
         with (
             open(os.devnull, "w", encoding="utf-8") as nowhere,  # noqa: PTH123 - a device
@@ -245,7 +175,5 @@ def silenced() -> Generator[None]:
             yield
     finally:
         library._instances = bars
-        proposer.get_dspy_source_code = read
-        proposer.GenerateModuleInstruction = words
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)

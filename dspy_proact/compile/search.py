@@ -23,20 +23,17 @@ from optuna.storages.journal import JournalFileBackend
 
 from dspy_proact.compile.folds import shuffled
 from dspy_proact.compile.forecast import Progress
+from dspy_proact.compile.proposals import proposals
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import instructions_of
 from dspy_proact.compile.training import Candidate, Training, variant
-from dspy_proact.errors import StageError, StorageFault
-from dspy_proact.programs import ask_plainly
+from dspy_proact.errors import StorageFault
 from dspy_proact.recipe import Recipe
 
 _DRAWS = 6
 """Random draws of demos to choose from."""
-_SHOWN = 6
-"""Answers of the lowest scores that the proposer is shown."""
 _GENERATION = 10
 """Trials that are asked for at once: as many as the sampler draws at random before it learns from them."""
-_NOTHING = "(none: nothing is told)"
 _Choice = tuple[tuple[int, ...], int, int]
 _FIRST = 4
 """Examples of the first round."""
@@ -171,7 +168,6 @@ def search(training: Training, recipe: Recipe, journal: Path | None, progress: P
     never read.
     """
     instructions = _instructions(training)
-    progress.proposed(sum(len(texts) - 1 for texts in instructions))
     pool = training.pool() if recipe.max_demos else ()
     draws = [list(pool) for _ in range(_DRAWS)]
     for number, draw in enumerate(draws):
@@ -211,25 +207,9 @@ def search(training: Training, recipe: Recipe, journal: Path | None, progress: P
 
 
 def _instructions(training: Training) -> list[list[str]]:
-    """By predictor the student's instruction, then one for each tip, where the proposer gave one.
-
-    The proposer is shown the student's answers of the lowest scores, the lowest first.
-    """
-    work = [partial(training.answer, training.student, example) for example in training.learn]
-    answers = [answered for answered in side_by_side(work, training.width) if answered.prediction is not None]
-    lowest = sorted(answers, key=lambda answered: answered.score)[:_SHOWN]
-    shown = [training.feedback(of.example, of.prediction, seen=False) for of in lowest if of.prediction is not None]
-
-    def propose(start: str, tip: str) -> str | None:
-        propose = dspy.Predict(training.proposal.signature)
-        try:
-            with dspy.context(lm=training.proposer_lm, trace=None):
-                proposal = ask_plainly(propose, instruction=start or _NOTHING, shortfalls=shown, tip=tip)
-        except StageError:
-            return None
-        return proposal.improved_instruction.strip()
-
-    starts, tips = instructions_of(training.student), training.proposal.tips
-    proposed = side_by_side([partial(propose, start, tip) for start in starts for tip in tips], training.width)
-    of_start = (proposed[number * len(tips) :][: len(tips)] for number in range(len(starts)))
-    return [list(dict.fromkeys([start, *filter(None, texts)])) for start, texts in zip(starts, of_start, strict=True)]
+    """By predictor the student's instruction, then one for each tip, where the proposer gave one."""
+    answers = training.answers(training.student, training.learn)
+    proposed = proposals(training, training.student, answers)
+    names = [name for name, _ in training.student.named_predictors()]
+    starts = instructions_of(training.student)
+    return [[start, *filter(None, proposed.get(name, ()))] for name, start in zip(names, starts, strict=True)]

@@ -10,7 +10,7 @@ import dspy
 
 from dspy_proact.calls import collect_calls
 from dspy_proact.compile.folds import split
-from dspy_proact.compile.proposer import Excerpts
+from dspy_proact.compile.proposer import Proposer
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import Target
 from dspy_proact.errors import StageError
@@ -58,13 +58,11 @@ class Training:
     and outputs of the program too. `before` are the start's test results on the items of `train`.
     """
 
-    def __init__(
-        self, target: Target, train: Sequence[Any], before: Mapping[str, Any], *, seed: int, excerpts: Excerpts
-    ):
+    def __init__(self, target: Target, train: Sequence[Any], before: Mapping[str, Any], proposer: Proposer, seed: int):
         learn, self.compared = split(target.chosen(train), target.units, seed)
         divided = {item.key for item in [*learn, *self.compared]}
         others = [item for item in train if item.key not in divided]
-        self.target, self.excerpts, self.seed = target.learning_from([*learn, *self.compared, *others]), excerpts, seed
+        self.target, self.proposer, self.seed = target.learning_from([*learn, *self.compared, *others]), proposer, seed
         self.student = target.start.program.deepcopy()
         watched = self.target.watched(self.compared)
         self.items = {item.key: item for item in [*learn, *self.compared, *watched]}
@@ -89,7 +87,7 @@ class Training:
     def feedback(self, example: dspy.Example, prediction: dspy.Prediction, seen: bool = True) -> str:
         """What a proposer may be told of an answer that it has seen, or of one that it has not."""
         feedback = self.target.feedback(self.items[example.key], prediction)
-        self.excerpts.withhold(*feedback.withheld)
+        self.proposer.excerpts.withhold(*feedback.withheld)
         return feedback.text if seen else feedback.shortfall
 
     def is_worth_showing(self, example: dspy.Example, prediction: dspy.Prediction) -> bool:
@@ -104,8 +102,7 @@ class Training:
         passed, left, teacher = list[dspy.Example](), list(self.learn), self.teacher or self.student
         while len(teacher.predictors()) == 1 and left and len(passed) < _POOL:
             tried, left = left[: _POOL - len(passed)], left[_POOL - len(passed) :]
-            answers = side_by_side([partial(self.answer, teacher, example) for example in tried], self.width)
-            for answered in answers:
+            for answered in self.answers(teacher, tried):
                 prediction = answered.prediction
                 if prediction is not None and self.is_worth_showing(answered.example, prediction):
                     step = answered.trace[-1]
@@ -138,6 +135,10 @@ class Training:
         known = [count for count in own if count is not None]
         tokens = sum(known) if len(known) == len(own) else None
         return Answered(example, prediction, feedback, steps, tokens)
+
+    def answers(self, program: Any, examples: Sequence[dspy.Example]) -> list[Answered]:
+        """A program's answers to examples side by side, in their order."""
+        return side_by_side([partial(self.answer, program, example) for example in examples], self.width)
 
     def scored(self, program: Any, example: dspy.Example) -> float:
         """Score of a program's answer; 0 without an answer."""

@@ -10,9 +10,6 @@ Besides `dspy` and `dspy.lm15`, which are public, these are relied on, each held
     format_field_value(...)            how an adapter words an input
     default_instructions(signature)    what DSPy tells a model where a signature has no instruction
     NO_RESPONSE                        the message of its error where an answer has no text
-    grounded_proposer                  module in which MIPROv2 looks up how to read a program's source code, and the
-                                       module that writes an instruction, with `describe_program`, `describe_module`
-    InstructionProposer                protocol of what proposes instructions to GEPA
     BaseCallback                       what DSPy tells of calls; what its `on_lm_start` raises that is no `Exception`
                                        ends the call before it is sent
 
@@ -21,6 +18,8 @@ Besides `dspy` and `dspy.lm15`, which are public, these are relied on, each held
     StdlibAsyncTransport._do_stream(request)         returns a response whose `_chunks` are its body
     LM._async_engine_spec                            the asynchronous engine that a model was given
     JSONAdapter._prepare_response_format(lm, lm_kwargs, signature)   puts `response_format` into `lm_kwargs`
+    MIPROv2._propose_instructions(...)               by the number of a predictor its instructions, its own first
+    MIPROv2._bootstrap_fewshot_examples(...)         sets of demos, or None
     ChatAdapter._make_json_adapter_fallback()        the adapter that it tries after itself
     Signature.fields[name].json_schema_extra         `desc`, and `__dspy_field_type`: "input" or "output"
     Image.extract_custom_type_from_annotation        the images in a type
@@ -28,7 +27,7 @@ Besides `dspy` and `dspy.lm15`, which are public, these are relied on, each held
                                                      `warn_on_type_mismatch`
     loggers "dspy", "dspy.clients.lm"
 
-`clients`, `fenced_json` and `proposer` override the methods with an underscore.
+`clients`, `fenced_json`, `proposer` and `optimizers` override the methods with an underscore.
 """
 # ruff: noqa: F401 - other files import these names from here
 
@@ -49,9 +48,7 @@ from dspy.clients.capabilities import capabilities
 from dspy.clients.engines import AsyncLiteLLMEngine, AsyncLM15Engine, LM15Engine
 from dspy.clients.engines.base import validate_request
 from dspy.clients.engines.litellm_errors import litellm_errors
-from dspy.propose import grounded_proposer
 from dspy.signatures.signature import _default_instructions as default_instructions
-from dspy.teleprompt.gepa import InstructionProposer
 from dspy.utils.callback import BaseCallback
 
 NO_RESPONSE = "The LM returned an empty or null response."

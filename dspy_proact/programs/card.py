@@ -126,6 +126,27 @@ class CandidateCard(Frozen):
     chosen: bool
 
 
+class Proposals(Frozen):
+    """What came of asking a proposer for instructions, over all training sets of a compile."""
+
+    new: int = Field(default=0, ge=0)
+    """Answers that differ from the instruction that they were to improve, and from other answers to its brief."""
+    same: int = Field(default=0, ge=0)
+    """Those that do not."""
+    unread: int = Field(default=0, ge=0)
+    """Requests without an answer that could be read; it was asked for twice unless it was refused, or cut."""
+
+    @property
+    def total(self) -> int:
+        """All requests."""
+        return self.new + self.same + self.unread
+
+    def __str__(self) -> str:
+        others = {"repeated an instruction": self.same, "could not be read": self.unread}
+        rest = "".join(f"; {count} {what}" for what, count in others.items() if count)
+        return f"{self.new} of {self.total} answers of the proposer were new instructions{rest}"
+
+
 class CardUsage(Frozen):
     """What 1,000 answers of a program take."""
 
@@ -215,6 +236,8 @@ class Card(Frozen):
     """Margin of each guard."""
     candidates: tuple[CandidateCard, ...] = ()
     """Of the last compile, on everything, in the order of trying."""
+    proposals: Proposals = Proposals()
+    """Of all training sets."""
     counts: dict[str, tuple[int, int]] = Field(default_factory=dict[str, tuple[int, int]])
     """So many of so many, such as the verdicts whose quote stands in the answer."""
     overlap: dict[str, float] = Field(default_factory=dict[str, float])

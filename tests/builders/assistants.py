@@ -96,6 +96,7 @@ FEW: Any = {"triggers": {4: Phase.RECOVERY}, "turns": 4}
 """How the dialogues of `few` are made."""
 
 
+TIPS = PROPOSALS["assistant"].tips
 ASSISTANT_OPTIMIZERS = ("bootstrap", "miprov2", "gepa", "search")
 
 

@@ -26,7 +26,7 @@ from fakes.server import Answer, Server, is_about_offers, verdict
 from dspy_proact import Assistant, Phase
 from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS, TamedChat
 from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress
-from dspy_proact.compile.proposer import Excerpts
+from dspy_proact.compile.proposer import Proposer
 from dspy_proact.compile.search import search
 from dspy_proact.compile.target import Tuned
 from dspy_proact.compile.training import Candidate, Training
@@ -50,7 +50,7 @@ def training(
         student.adapter = TamedChat()
         target.start = Tuned(student)
     with patch("dspy_proact.compile.training.split", return_value=(learn, compare)):
-        return Training(target, [*learn, *compare, *controls], {}, seed=0, excerpts=Excerpts(1))
+        return Training(target, [*learn, *compare, *controls], {}, Proposer(target.models["proposer"].lm), 0)
 
 
 def raced(of: Training, journal=None, **how: Any) -> list[Candidate]:

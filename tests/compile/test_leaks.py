@@ -224,7 +224,7 @@ def test_no_word_of_a_rubric_is_in_any_request_to_the_assistant_or_the_proposer_
 @OF_ASSISTANTS
 def test_what_a_judge_repeats_of_a_rubric_is_counted_and_what_it_says_otherwise_is_told(heard):
     kept, of = heard.finished.artefact.card.counts.get("withheld", (0, 0))
-    if heard.optimizer in {"bootstrap", "miprov2"}:  # they show no feedback to anybody
+    if heard.optimizer == "bootstrap":  # it shows no feedback to anybody
         assert (kept, of) == (0, 0)
         return
     # Of each echo only the first sentence may be told: 3 lines of the rubric and 4 others are kept.

@@ -17,7 +17,7 @@ from dspy_proact.cli.options.models import text_of
 from dspy_proact.cli.views.message import console, print_json, print_more, say, say_stopped
 from dspy_proact.cli.views.runs import ProgressOnStderr, exceeded, sent_line
 from dspy_proact.compile.compile import Compile
-from dspy_proact.compile.forecast import PROPOSALS, CompileObserver, Forecast, Stand
+from dspy_proact.compile.forecast import CompileObserver, Forecast, Stand, proposals_at_most
 from dspy_proact.errors import Halt, UsageError
 from dspy_proact.evaluation.benchmark import Start
 from dspy_proact.evaluation.compiled import compiled_program
@@ -88,6 +88,7 @@ def _forecast_text(forecast: Forecast, limits: Limits) -> list[str]:
     price = "price unknown" if forecast.usd is None else f"at most USD {forecast.usd:.2f}"
     roles = ", ".join(f"{name.replace('_', ' ')} {role.calls:,}" for name, role in forecast.roles.items())
     return [
+        *([f"Warning: {forecast.warning}."] if forecast.warning else []),
         shown_gain(forecast.sizes, forecast.nouns, forecast.detectable_gain),
         f"At most {forecast.calls:,} calls ({roles}), {forecast.tokens:,} tokens, {price}; "
         "repairs and retries not counted.",
@@ -123,13 +124,26 @@ def compile_shown(
         return exit_status(halt)
     artefact = finished.artefact
     print_card(artefact, output.as_json)
-    if PROPOSALS[artefact.card.provenance.recipe.optimizer] and progress.last and not progress.last.proposed:
-        why = "none of the proposer's could be used, or did better on a few items"
-        say(f"No instruction but the start's was compared: {why}. Name another model with --proposer.")
+    if why := _nothing_proposed(artefact.card):
+        say(why)
     if finished.paid == 0:
         say("Nothing to do: every answer is in the record; no calls were made.")
     following(file=finished.path, before=f"The program is in {finished.path}. {note}".rstrip())
     return exit_status(unscored=bool(artefact.card.unscored))
+
+
+def _nothing_proposed(card: Card) -> str:
+    """Why no instruction of the proposer's is in the program, where that is known; empty otherwise."""
+    proposals = card.proposals
+    if not proposals_at_most(card.provenance.recipe, tips=1):
+        return ""
+    if not proposals.new:
+        why = f"{proposals}. Name another model with --proposer" if proposals.total else "the proposer was not asked"
+        return f"No instruction but the start's was compared: {why}."
+    start, *others = [candidate.score for candidate in card.candidates if candidate.share == 1]
+    if max(others, default=start) > start:
+        return ""
+    return f"None of the {counted(proposals.new, 'new instruction')} of the proposer did better than the start's."
 
 
 def _print_forecast(compiling: Compile, as_json: bool) -> None:
@@ -143,6 +157,7 @@ def _print_forecast(compiling: Compile, as_json: bool) -> None:
             "items": forecast.items,
             forecast.nouns.groups: len(forecast.sizes),
             "detectable_gain": forecast.detectable_gain,
+            "warning": forecast.warning,
             "calls": forecast.calls,
             "usd": forecast.usd,
             "seconds": list(forecast.seconds),
@@ -235,6 +250,8 @@ def _explained(artefact: Artefact) -> Iterator[str | TerminalTable]:
         )
         yield table(("", *names), cells, fold=False)
     yield _candidates(card)
+    if card.proposals.total:
+        yield f"{card.proposals}."
     low, unread = card.target.low98, card.target.low98_unread
     shown = "{:+z.2f}".format if card.target.unit == "kappa" else signed
     bound = "unknown" if low is None else shown(low)

@@ -1,0 +1,43 @@
+"""Instructions that a proposer writes for the predictors of a program, from the program's own answers."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from dspy_proact.compile.side_by_side import side_by_side
+from dspy_proact.compile.target import instructions_of
+from dspy_proact.compile.training import Answered, Training
+
+_SHOWN = 6
+"""Answers of the lowest scores that the proposer is shown."""
+_NOTHING = "(none: nothing is told)"
+
+
+def proposals(
+    training: Training, program: Any, answers: Sequence[Answered], numbers: Sequence[int] | None = None
+) -> Mapping[str, list[str | None]]:
+    """By predictor that these answers take, a new instruction for each number; None where the proposer gave none.
+
+    A number is of a tip and, beyond the last tip, of another rollout; there is a number for each tip where none are
+    given. All are asked for side by side.
+    """
+    tips = training.proposal.tips
+    wanted = range(len(tips)) if numbers is None else numbers
+    names = [name for name, _ in program.named_predictors()]
+    own = {
+        name: [answered for answered in answers if name in {step.predictor for step in answered.trace}]
+        for name in names
+    }
+    now = {name: text for name, text in zip(names, instructions_of(program), strict=True) if own[name]}
+
+    def propose(name: str, number: int) -> str | None:
+        lowest = sorted(own[name], key=lambda answered: answered.score)[:_SHOWN]
+        shown = [training.feedback(of.example, of.prediction, seen=False) for of in lowest if of.prediction is not None]
+        rollout, tip = divmod(number, len(tips))
+        return training.proposer.ask(
+            training.proposal.signature, rollout, instruction=now[name] or _NOTHING, shortfalls=shown, tip=tips[tip]
+        )
+
+    texts = side_by_side([partial(propose, name, number) for name in now for number in wanted], training.width)
+    of = {name: texts[index * len(wanted) :][: len(wanted)] for index, name in enumerate(now)}
+    return {name: training.proposer.new(now[name], of[name]) for name in now}
