@@ -53,10 +53,10 @@ class Proposer:
         (name,) = signature.output_fields
         lm = self._lm.copy(rollout_id=rollout) if rollout else self._lm
         with suppress(StageError), dspy.context(lm=lm, trace=None):
-            asked = ask_for_fields(
+            asking = ask_for_fields(
                 _ask_all, dspy.Predict(signature), lambda note: InstructionReader(note=note), **inputs
             )
-            return run_now(asked)[name]
+            return run_now(asking)[name]
         return None
 
     def new(self, before: str, texts: Sequence[str | None]) -> list[str | None]:

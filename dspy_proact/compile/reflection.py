@@ -26,7 +26,7 @@ class System:
     """A training set as GEPA sees it: an adapter of its, and when it stops."""
 
     def __init__(self, training: Training, trials: int):
-        self.training, self.trials, self.asked = training, trials, 0
+        self.training, self.trials, self.proposals = training, trials, 0
         self.failure: Exception | None = None
         """What ended a proposal: GEPA would go on without it."""
 
@@ -63,7 +63,7 @@ class System:
     ) -> Instructions:
         """New instructions, by the predictors for which there is one."""
         answers = [shown["answered"] for shown in reflective_dataset[components_to_update[0]]]
-        number, self.asked = self.asked, self.asked + 1
+        number, self.proposals = self.proposals, self.proposals + 1
         try:
             proposed = proposals(self.training, self.program(candidate), answers, [number])
         except Exception as error:
@@ -73,7 +73,7 @@ class System:
 
     def stops(self, gepa_state: Any) -> bool:  # noqa: ARG002 - GEPA gives it
         """Whether all trials are done; the student's is one of them."""
-        return self.asked >= self.trials - 1
+        return self.proposals >= self.trials - 1
 
 
 class Minibatches:

@@ -56,22 +56,22 @@ def test_every_predictor_of_a_judge_is_asked_about_by_itself(tmp_path, server, o
     server.script = judges.models
     compiling = at(server, study(), recipe(optimizer, trials=trials))
     compiling.run(tmp_path / "out")
-    asked = Counter(map(phase_of, server.of("proposer")))
-    assert asked.keys() == {*Phase}
-    assert asked.total() <= compiling.forecast().roles["proposer"].calls
+    requests = Counter(map(phase_of, server.of("proposer")))
+    assert requests.keys() == {*Phase}
+    assert requests.total() <= compiling.forecast().roles["proposer"].calls
     assert not any("def forward" in sent.text for sent in server.of("proposer"))
 
 
 @pytest.mark.parametrize("optimizer", ["search", "gepa", "miprov2"])
 def test_a_card_counts_what_came_of_every_request(tmp_path, server, optimizer):
     """Of three instructions one is the start's, and one cannot be read though it is asked for twice."""
-    asked = Counter[str]()
+    requests = Counter[str]()
 
     def script(sent: Sent) -> Answer:
         if sent.role != "proposer":
             return obedient()(sent)
         again = "could not be used" in sent.text
-        asked["again" if again else "first"] += 1
+        requests["again" if again else "first"] += 1
         tip = next(index for index, tip in enumerate(assistants.TIPS) if tip in sent.text)
         return Answer(("Be kind.", proposed(sent, "Reply."), '{"improved_instruction": "cut')[tip])
 
@@ -81,7 +81,7 @@ def test_a_card_counts_what_came_of_every_request(tmp_path, server, optimizer):
     card = compiling.run(tmp_path / "out").artefact.card
     counts = card.proposals
     assert (counts.new, counts.same, counts.unread) == (TRAININGS, TRAININGS, TRAININGS)
-    assert asked == {"first": 3 * TRAININGS, "again": TRAININGS}
+    assert requests == {"first": 3 * TRAININGS, "again": TRAININGS}
 
 
 def test_a_fault_while_something_is_proposed_ends_a_compile_by_gepa(tmp_path, server, monkeypatch):
