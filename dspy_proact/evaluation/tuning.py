@@ -1,8 +1,8 @@
-"""What a benchmark says of its compiles: items, worked examples, GEPA's feedback; every default suits any benchmark."""
+"""What a benchmark says of its compiles: items, worked examples, what a proposer is told; defaults suit any."""
 
-from collections import Counter
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from types import coroutine
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.people import graded_levels, parts_of
+from dspy_proact.evaluation.people import Part, People, graded_levels, parts_of
 from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.programs.asking import ask_now
@@ -20,43 +20,22 @@ from dspy_proact.runs import Case, Scored, Settings
 
 NO_VERDICT = 0.5
 """Score of an answer whose verdict cannot be read: the judge's failure is not the assistant's."""
-
-
-class ProposeProgram(dspy.Signature):
-    """Write a better instruction for one question that is put to an assistant.
-
-    Keep what works and the fields of its answer. State principles; do not mention single cases.
-    """
-
-    instruction: str = dspy.InputField(desc="the instruction of this question now")
-    shortfalls: list[str] = dspy.InputField(desc="answers, and how they were graded")
-    tip: str = dspy.InputField(desc="what to try")
-    improved_instruction: str = dspy.OutputField(desc="the instruction alone")
-
-
-class ProposeJudge(dspy.Signature):
-    """Improve the instruction of a judge that grades answers, so that it agrees more with people.
-
-    Keep what works and the fields of its answer. State principles; do not mention single answers.
-    """
-
-    instruction: str = dspy.InputField(desc="what the judge is told now")
-    shortfalls: list[str] = dspy.InputField(desc="what the judge said of answers, and what people said of them")
-    tip: str = dspy.InputField(desc="what to try")
-    improved_instruction: str = dspy.OutputField(desc="the instruction alone")
+UNREAD = "verdict unread"
+"""Kind of error of such an answer; no proposer is shown it."""
+_NEAREST = 0.5 + 1e-9
+"""Of an ordinal scale: no level is nearer to a mean than one at this distance."""
 
 
 @dataclass(frozen=True)
 class Proposal:
     """What the candidates of a compile are made of."""
 
-    signature: type[dspy.Signature]
-    """How a search asks for instructions: inputs `instruction`, `shortfalls` and `tip`, output
-    `improved_instruction`."""
     tips: Sequence[str]
     """What each further candidate is to try."""
     demos: bool = True
     """Whether worked examples may be shown; without them `search` and `gepa` alone are of use."""
+    hints: Sequence[str] = ()
+    """Instructions written by hand, which a search tries first."""
     teacher: Callable[[Any], Any] | None = None
     """Makes of the student the program whose answers are shown as worked examples; None for the student's own."""
 
@@ -77,7 +56,7 @@ def proposals_of(
     assistant: Sequence[str] = TIPS, judge: Sequence[str] = JUDGE_TIPS, demos: bool = True
 ) -> Mapping[ProgramRole, Proposal]:
     """What candidates are made of by these tips, by role."""
-    return {"assistant": Proposal(ProposeProgram, assistant, demos), "judge": Proposal(ProposeJudge, judge, demos)}
+    return {"assistant": Proposal(assistant, demos), "judge": Proposal(judge, demos)}
 
 
 @dataclass(frozen=True)
@@ -94,16 +73,14 @@ class CardRows:
 
 @dataclass(frozen=True)
 class Feedback:
-    """What an optimizer learns of one answer."""
+    """What an optimizer learns of one answer, in words that reveal nothing hidden."""
 
     text: str
-    """For a proposer that sees the answer; nothing hidden."""
-    shortfall: str
-    """The same for a proposer that has not seen the answer."""
+    """What was right or wrong, for a proposer that sees the answer and its inputs."""
     score: float | None = None
     """What it raises, in [0, 1], higher is better; None for a judge, which is scored by its agreement with people."""
-    withheld: tuple[int, int] = (0, 0)
-    """How many sentences of the judge's reasons are left out of the text, and how many there are."""
+    error: str = ""
+    """The kind of error, by which errors are counted; empty for none."""
 
 
 @dataclass(frozen=True)
@@ -158,13 +135,66 @@ class Tuning:
         """The program as it is asked while it is compiled, with one question a predictor."""
         return program
 
+    # What a proposer is told
+
+    def purpose(self, role: ProgramRole, predictor: str) -> str:
+        """What the program is for and what its labels mean, for who writes the instruction of a predictor of it."""
+        del predictor
+        declared, people = self.declared, self.declared.people or People()
+        if role == "assistant":
+            labels = ", ".join(declared.labels)
+            aim = f"The program answers one {declared.nouns.case} at a time, and its answers are graded."
+            lines = [aim, f"What is measured: {declared.about}", f"Labels, from best to worst: {labels}."]
+        else:
+            aim = "The program is a judge: it grades answers of other programs, and is to agree with people's grades."
+            lines = [aim, f"What it judges: {declared.about}", f"What people were told: {people.briefing}"]
+        return "\n".join([*(line for line in lines if not line.endswith(": ")), *self.meanings(role)])
+
+    def meanings(self, role: ProgramRole) -> Sequence[str]:
+        """What each level means of what people grade, as far as it is declared; a judge's parts with their levels."""
+        parts = [part for part in parts_of(self.declared) if part.tuned]
+        lines = list[str]()
+        for part in parts if role == "judge" else ():
+            scale = f"levels, from worst to best: {', '.join(part.levels)}"
+            lines.append(f"{part.name or 'The grade'}: {part.question} ({scale})")
+        meanings = {f"{level}: {meaning}": None for part in parts for level, meaning in part.criteria.items()}
+        return [*lines, *meanings]
+
+    def must_not(self, role: ProgramRole, words: float | None, harm: float | None) -> Sequence[str]:
+        """What a better score must not be paid for with, in sentences.
+
+        `words` and `harm` are means of what the program answers now: of its answers, and at control cases in [0, 1];
+        None where they are not known.
+        """
+        if role == "judge":
+            return [
+                "Do not make the judge stricter or more lenient throughout, unless the errors all go one way: a judge "
+                "that always answers alike counts for nothing."
+            ]
+        lines = list[str]()
+        if self.declared.controls:
+            now = "" if harm is None else f" It now costs {harm:.0%} of the score there."
+            lines.append(f"At a {self.declared.nouns.control} nothing is to be gained; it must do no worse there.{now}")
+        if words is not None:
+            lines.append(
+                f"Do not make answers longer than they need to be; they now have {words:.0f} words on average."
+            )
+        return lines
+
+    def excerpt(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Of the inputs of a question what a proposer is shown, by name, before texts are cut.
+
+        Nothing that is not in them may be added; `outputs` are what was answered.
+        """
+        del outputs
+        return inputs
+
     def feedback(self, case: Case, answer: Any, scored: Scored[Any] | None) -> Feedback:
         """What an optimizer learns of an answer and its grade; `scored` is None where the verdict cannot be read."""
-        text = "The judge's verdict on this answer could not be read."
-        if scored is not None:
-            text = self.declared.feedback(case, answer, scored)
-        shortfall = f"Answer: {answer.model_dump_json()}\n{text}"
-        return Feedback(text, shortfall, NO_VERDICT if scored is None else scored.score)
+        if scored is None:
+            return Feedback("The judge's verdict on this answer could not be read.", NO_VERDICT, UNREAD)
+        error = "" if scored.label == self.declared.labels[0] else scored.label
+        return Feedback(self.declared.feedback(case, answer, scored), scored.score, error)
 
     def notes(self, demos: int, raters: Sequence[str]) -> Sequence[str]:
         """Sentences of the card without full stop: on `demos` worked examples, 0 for a judge, and on the raters."""
@@ -216,19 +246,28 @@ class Tuning:
         return dspy.Example(**{**inputs.toDict(), **before.prediction.toDict()}).with_inputs(*inputs.inputs().keys())
 
     def judge_feedback(self, item: RatedItem, judgement: ScoredPrediction) -> Feedback:
-        """Where the judge and people differ, for a proposer: what GEPA is given as feedback."""
-        levels, lines = graded_levels(self.declared, judgement.scored), list[str]()
-        for part, grades in item.grades.items():
-            people = Counter(grade.grade for grade in grades)
-            counted = ", ".join(f"{count} {level}" for level, count in people.items())
-            if set(people) != {levels.get(part)}:
-                by_people = grades[0].grade if len(grades) == 1 else counted
-                lines.append(f"{part or 'grade'}: people {by_people}, the judge {levels.get(part)}")
-        text = "; ".join(lines) or "People and the judge say the same."
-        reasons = judgement.prediction.toDict().get("reasoning")
-        because = f"\nThe judge's reasons: {reasons}" if reasons else ""
-        shown = item.answer and item.answer.model_dump_json()
-        return Feedback(text, f"Answer: {shown}\n{text}{because}")
+        """Direction and size of a verdict's distance from people's grades, part by part; never their reasons."""
+        levels, known = graded_levels(self.declared, judgement.scored), parts_of(self.declared)
+        compared = [_compared(part, item, levels.get(part.name)) for part in known if part.name in item.grades]
+        errors = [error for _, error in compared if error]
+        return Feedback("\n".join(line for line, _ in compared), error=max(errors, key=errors.count, default=""))
+
+
+def _compared(part: Part, item: RatedItem, level: str | None) -> tuple[str, str]:
+    """A judge's level of a part beside people's, and the kind of error; empty where no level is nearer to theirs."""
+    people = [grade.grade for grade in item.grades[part.name]]
+    counts = ", ".join(f"{people.count(name)} {name}" for name in part.levels[::-1] if name in people)
+    line = f"{f'{part.name}: ' if part.name else ''}people {counts}; the judge {level or 'nothing'}: "
+    if level not in part.levels:
+        return f"{line}no level", "no level"
+    if part.scale == "nominal":
+        right = people.count(level) == max(map(people.count, people))
+        return f"{line}{'right' if right else 'another word'}", "" if right else "another word"
+    off = part.levels.index(level) - fmean(map(part.levels.index, people))
+    if abs(off) <= _NEAREST:
+        return f"{line}right", ""
+    error = "too lenient" if off > 0 else "too strict"
+    return f"{line}{error} by {abs(off):.1f} level{'s' * (f'{abs(off):.1f}' != '1.0')}", error
 
 
 @dataclass(frozen=True)
