@@ -18,12 +18,12 @@ from typing import Any
 from dspy import AdapterParseError
 
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge, QuoteEvidence
-from dspy_proact.benchmarks.proactbench.tuning import ProposePrompt
 from dspy_proact.benchmarks.proactiveagent.programs import ProposingAgent
 from dspy_proact.benchmarks.proactivebench.programs import Looker
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings
 from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
 from dspy_proact.benchmarks.probe.agents import AGENTS
+from dspy_proact.compile.brief import ProposeInstruction
 from dspy_proact.compile.proposer import TamedJSONAdapter
 from dspy_proact.models.thoughts import without_thoughts
 
@@ -52,7 +52,7 @@ def readers() -> Mapping[str, Reader]:
         "proposal": reader(proposing.wording(), proposing.question.signature, "proposal"),
         "moment": reader(moment.wording(), moment.question.signature, "need_help", "intention"),
         "solution": reader(agent.wording("a repair"), agent.predictors()[0].signature, *solution),
-        "instruction": reader(TamedJSONAdapter(), ProposePrompt, "improved_instruction"),
+        "instruction": reader(TamedJSONAdapter(), ProposeInstruction, "improved_instruction"),
         "choice": reader(looker.wording(), looker.question.signature, "choice"),
         "reply": reader(Assistant().wording(), Assistant().predictors()[0].signature, "response"),
     }

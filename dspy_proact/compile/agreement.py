@@ -11,7 +11,7 @@ from dspy_proact.compile.target import OutOfFold
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.people import Part, graded_levels, is_cut, parts_of
 from dspy_proact.evaluation.ratings import RatedItem
-from dspy_proact.evaluation.tuning import ScoredPrediction
+from dspy_proact.evaluation.tuning import Feedback, ScoredPrediction
 from dspy_proact.programs.artefact import Cuts
 from dspy_proact.programs.card import CardRow
 from dspy_proact.runs import Nouns, cut_label
@@ -30,6 +30,8 @@ from dspy_proact.stats import (
 )
 
 _FOLDS = 5
+_NEAREST = 0.5 + 1e-9
+"""Of an ordinal scale: no level is nearer to a mean than one at this distance."""
 PLAIN = Cuts(partial=START_CUTS[0], full=START_CUTS[1])
 """The middle between neighbouring levels: of one verdict, its own level."""
 Declared = Benchmark[Any, Any]
@@ -121,6 +123,34 @@ def disagreement(part: Part, level: int, labels: Sequence[float]) -> float:
     if part.scale == "nominal":
         return 1 - labels[level]
     return sum(share * abs(level - other) for other, share in enumerate(labels)) / (len(part.levels) - 1)
+
+
+def feedback_on(declared: Declared, item: RatedItem, judgement: ScoredPrediction) -> Feedback:
+    """Direction and size of a verdict's distance from people's grades, part by part; never their reasons."""
+    levels, known = graded_levels(declared, judgement.scored), parts_of(declared)
+    compared = [_compared(part, item, levels.get(part.name)) for part in known if part.name in item.grades]
+    if len(compared) > 1:
+        wrong = [(line, error) for line, error in compared if error]
+        compared = [*wrong, ("all else right" if wrong else "all right", "")]
+    return Feedback("\n".join(line for line, _ in compared), error=compared[0][1])
+
+
+def _compared(part: Part, item: RatedItem, level: str | None) -> tuple[str, str]:
+    """A judge's level of a part beside people's, and the kind of error; empty where no level is nearer to theirs."""
+    people = [grade.grade for grade in item.grades[part.name]]
+    counts = ", ".join(f"{people.count(name)} {name}" for name in part.levels[::-1] if name in people)
+    line = f"{f'{part.name}: ' if part.name else ''}people {counts}; the judge {level or 'nothing'}: "
+    if level not in part.levels:
+        return f"{line}no level", "no level"
+    if part.scale == "nominal":
+        if people.count(level) == max(map(people.count, people)):
+            return f"{line}right", ""
+        return f"{line}another word", f"{f'{part.name}: ' if part.name else ''}another word"
+    off = part.levels.index(level) - fmean(map(part.levels.index, people))
+    if abs(off) <= _NEAREST:
+        return f"{line}right", ""
+    error = "too lenient" if off > 0 else "too strict"
+    return f"{line}{error} by {abs(off):.1f} level{'s' * (f'{abs(off):.1f}' != '1.0')}", error
 
 
 def fitted_cuts(

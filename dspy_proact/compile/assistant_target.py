@@ -134,7 +134,7 @@ class AssistantTarget(Target):
         return dspy.Prediction(answer=answer)
 
     def examine(self, program: Any, case: Case, judge: str = "judge") -> Examined:
-        """A program's answer at a case with the grade of a judge; `no_answer` of the tuning is graded likewise."""
+        """A program's answer at a case with the grade of a judge."""
         words = None
         with collect_calls() as calls:
             try:
@@ -142,7 +142,7 @@ class AssistantTarget(Target):
                     answer = self.answer(program, case).answer
                 words = sum(len(text.split()) for text in answer.model_dump().values() if isinstance(text, str))
             except ContentError:
-                answer = self.tuning.no_answer
+                answer = None
         scored = None if answer is None else self.grade(case, answer, judge)
         return Examined(answer, scored, tokens_of(calls), words)
 

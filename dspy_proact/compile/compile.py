@@ -335,17 +335,12 @@ class Compile:
         unchanged = plain and fingerprint_of(tuned.program) == made.start
         fields: dict[str, Any] = target.card(tuned, tests, self.recipe.seed)
         fields["shown"] &= not unchanged
-        excerpts = self.proposer.excerpts
-        warnings = [*filter(None, (excerpts.warning, nothing_proposed(self.recipe)))]
+        warnings = [*filter(None, [nothing_proposed(self.recipe)])]
         if "tokens" in fields["guards"] and before.tokens is None:
             warnings.insert(0, "the provider counted no tokens, so that the guard on tokens had no effect")
         if self.same_judge:
             preferred = "the gain may only reflect its preferences; report by another judge"
             warnings.insert(0, f"one model tunes and reports, so that {preferred}")
-        if count := excerpts.sentences:
-            withheld = excerpts.withheld
-            fields["counts"] = {"withheld": (withheld, count)}
-            fields["notes"] += (f"{withheld} of {count} sentences of the tuning judge were kept from the proposer",)
         return Card(
             **fields,
             unchanged=unchanged,

@@ -16,6 +16,7 @@ from dspy_proact.compile.agreement import (
     Agreement,
     Voted,
     Votes,
+    feedback_on,
     fitted_cuts,
     kappa_rows,
     level_of,
@@ -183,14 +184,14 @@ class JudgeTarget(Target):
         return [example for example in worked if example is not None]
 
     def feedback(self, item: RatedItem, prediction: dspy.Prediction) -> Feedback:
-        """GEPA's feedback: agreement with people beyond what a constant answer earns, and `Tuning.judge_feedback`."""
+        """GEPA's feedback: agreement with people beyond what a constant answer earns, and what differs from them."""
         try:
             scored = self.tuning.question(item.case, item.answer).read(prediction)
         except StageError:
-            return Feedback("It cannot be read.", "It cannot be read.", self._agreement.score(item, {}))
+            return Feedback("It cannot be read.", self._agreement.score(item, {}), "unreadable")
         judgement = ScoredPrediction(prediction, scored)
         score = self._agreement.score(item, levels_of(self.declared, [judgement]))
-        return replace(self.tuning.judge_feedback(item, judgement), score=score)
+        return replace(feedback_on(self.declared, item, judgement), score=score)
 
     def is_worth_showing(self, item: RatedItem, prediction: dspy.Prediction) -> bool:
         """Whether the verdict is nearer to its own label than to those of others."""

@@ -4,13 +4,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from dspy_proact.compile.brief import ProposeInstruction, brief_of
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import instructions_of
 from dspy_proact.compile.training import Answered, Training
-
-_SHOWN = 6
-"""Answers of the lowest scores that the proposer is shown."""
-_NOTHING = "(none: nothing is told)"
 
 
 def proposals(
@@ -29,14 +26,11 @@ def proposals(
         for name in names
     }
     now = {name: text for name, text in zip(names, instructions_of(program), strict=True) if own[name]}
+    briefs = {name: brief_of(training, program, name, answers) for name in now}
 
     def propose(name: str, number: int) -> str | None:
-        lowest = sorted(own[name], key=lambda answered: answered.score)[:_SHOWN]
-        shown = [training.feedback(of.example, of.prediction, seen=False) for of in lowest if of.prediction is not None]
         rollout, tip = divmod(number, len(tips))
-        return training.proposer.ask(
-            training.proposal.signature, rollout, instruction=now[name] or _NOTHING, shortfalls=shown, tip=tips[tip]
-        )
+        return training.proposer.ask(ProposeInstruction, rollout, **briefs[name].inputs, tip=tips[tip])
 
     texts = side_by_side([partial(propose, name, number) for name in now for number in wanted], training.width)
     of = {name: texts[index * len(wanted) :][: len(wanted)] for index, name in enumerate(now)}

@@ -1,4 +1,4 @@
-"""Who writes instructions, and what it is shown: of long inputs an excerpt, no image, and text alone.
+"""Who writes instructions, and what it is shown: text alone.
 
 A proposer is asked for one instruction at a time. Neither a refusal nor an unreadable answer ends a compile, and
 none is lost silently: what came of each request is counted.
@@ -9,32 +9,24 @@ or end the proposing with one that cannot be read.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 import dspy
 from dspy import AdapterParseError
-from pydantic import TypeAdapter
 
 from dspy_proact.compile.instruction_reader import InstructionReader
 from dspy_proact.errors import ContentError, StageError
-from dspy_proact.plain_text import encodable_all, map_texts, tame
+from dspy_proact.plain_text import tame
 from dspy_proact.programs.answer import Answer
 from dspy_proact.programs.asking import ask_for_fields, ask_now, run_now
 from dspy_proact.programs.card import Proposals
-from dspy_proact.programs.fenced_json import AN_IMAGE, images_in
 
-_ANYTHING = TypeAdapter[Any](Any)
-SHOWN = 30_000
-"""Characters of an input that a proposer is shown."""
 _MENDED, _NESTED = 4_000, 10
 """Characters and opening brackets of broken JSON that DSPy mends; with many of them that would take hours."""
 _OPENING = re.compile(r"[{\[]")
-CUT = "... (cut)"
-"""Stands at the end of a text that is not shown whole."""
 
 
 class Proposer:
@@ -43,7 +35,6 @@ class Proposer:
     def __init__(self, lm: dspy.LM):
         self._lm, self._turn = lm, Lock()
         self.counts = Proposals()
-        self.excerpts = Excerpts(SHOWN)
 
     def ask(self, signature: type[dspy.Signature], rollout: int = 0, **inputs: Any) -> str | None:
         """The one output of a signature; None where none can be read, though an unreadable one is asked for once more.
@@ -81,69 +72,6 @@ async def _ask_all(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any
     if answer.truncated:
         raise ContentError("cut", "the instruction was cut at the token limit")
     return answer
-
-
-@dataclass
-class Excerpts:
-    """Cuts inputs, and counts them; may be asked by several threads."""
-
-    longest: int
-    """Characters of one input, as JSON."""
-    shown: int = 0
-    """Inputs that were shown."""
-    cut: int = 0
-    """Those of them that were not shown whole."""
-    withheld: int = 0
-    """Sentences of the tuning judge that were kept from the proposer."""
-    sentences: int = 0
-    """All sentences of the tuning judge in what the proposer was told."""
-    _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
-
-    def of(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """The inputs of one example: each as it is where it is short enough, else as JSON with its texts cut."""
-        short = {name: self._short(value) for name, value in inputs.items()}
-        with self._turn:
-            self.shown += len(short)
-            self.cut += sum(short[name] is not value and not images_in(value) for name, value in inputs.items())
-        return short
-
-    def withhold(self, withheld: int, sentences: int) -> None:
-        """Count the sentences of one feedback."""
-        with self._turn:
-            self.withheld += withheld
-            self.sentences += sentences
-
-    @property
-    def warning(self) -> str | None:
-        """What was cut, for a card; None where nothing was."""
-        if not self.cut:
-            return None
-        return (
-            f"the proposer was shown the beginnings of texts in {self.cut:,} of {self.shown:,} inputs, those longer "
-            f"than {self.longest:,} characters"
-        )
-
-    def _short(self, value: Any) -> Any:
-        if images := images_in(value):
-            return AN_IMAGE if len(images) == 1 else [AN_IMAGE] * len(images)
-        plain = encodable_all(_ANYTHING.dump_python(value, mode="json"))
-        if _size(plain) <= self.longest:
-            return value
-        # The most characters that each text may have, so that all is short enough.
-        low, high = 0, self.longest
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if _size(_cut(plain, middle)) <= self.longest else (low, middle - 1)
-        return _cut(plain, low) if low > len(CUT) else _cut(json.dumps(plain, ensure_ascii=False), self.longest)
-
-
-def _cut(value: Any, longest: int) -> Any:
-    """A JSON value with every text cut."""
-    return map_texts(value, lambda text: text if len(text) <= longest else text[: max(0, longest - len(CUT))] + CUT)
-
-
-def _size(plain: Any) -> int:
-    return len(json.dumps(plain, ensure_ascii=False))
 
 
 if TYPE_CHECKING:

@@ -84,12 +84,6 @@ class Training:
         assert score is not None, "a target scores every answer"
         return score
 
-    def feedback(self, example: dspy.Example, prediction: dspy.Prediction, seen: bool = True) -> str:
-        """What a proposer may be told of an answer that it has seen, or of one that it has not."""
-        feedback = self.target.feedback(self.items[example.key], prediction)
-        self.proposer.excerpts.withhold(*feedback.withheld)
-        return feedback.text if seen else feedback.shortfall
-
     def is_worth_showing(self, example: dspy.Example, prediction: dspy.Prediction) -> bool:
         """Whether an answer is fit to be a demo."""
         return self.target.is_worth_showing(self.items[example.key], prediction)
@@ -120,7 +114,7 @@ class Training:
 
     def answer(self, program: Any, example: dspy.Example) -> Answered:
         """A program's answer to an example, with its score and the questions that it took."""
-        item, prediction, feedback, trace = self.items[example.key], None, Feedback(_NO_ANSWER, _NO_ANSWER, 0.0), []
+        item, prediction, feedback, trace = self.items[example.key], None, Feedback(_NO_ANSWER, 0.0, "no answer"), []
         with collect_calls() as calls, dspy.context(lm=self.task_lm, trace=trace), suppress(StageError):
             prediction = self.target.answer(program, item)
         names = {id(predictor): name for name, predictor in program.named_predictors()}

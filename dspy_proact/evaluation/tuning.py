@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
 from types import coroutine
 from typing import Any, ClassVar
 
 import dspy
-from pydantic import BaseModel
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.people import Part, People, graded_levels, parts_of
+from dspy_proact.evaluation.people import Part, graded_levels, parts_of
 from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.programs.asking import ask_now
@@ -22,8 +20,6 @@ NO_VERDICT = 0.5
 """Score of an answer whose verdict cannot be read: the judge's failure is not the assistant's."""
 UNREAD = "verdict unread"
 """Kind of error of such an answer; no proposer is shown it."""
-_NEAREST = 0.5 + 1e-9
-"""Of an ordinal scale: no level is nearer to a mean than one at this distance."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +80,55 @@ class Feedback:
 
 
 @dataclass(frozen=True)
+class Aim:
+    """What a proposer is told of a program, whatever it answers."""
+
+    purpose: str
+    """What it is for, and what its labels mean."""
+    must_not: Sequence[str]
+    """What a better score must not be paid for with, in sentences."""
+
+
+def assistant_aim(declared: Benchmark[Any, Any], words: float | None, harm: float | None) -> Aim:
+    """That of the program under test, by its declaration; `words` and `harm` as in `Tuning.aim`."""
+    meanings = [line for part in parts_of(declared) for line in _meanings(part)]
+    purpose = [
+        f"The program answers one {declared.nouns.case} at a time, and its answers are graded.",
+        *([f"What is measured: {declared.about}"] if declared.about else []),
+        f"Labels, from best to worst: {', '.join(declared.labels)}.",
+        *dict.fromkeys(meanings),
+    ]
+    must_not = list[str]()
+    if declared.controls:
+        now = "" if harm is None else f" It now loses {harm:.0%} of the score there."
+        must_not.append(f"At a {declared.nouns.control} nothing is to be gained; it must do no worse there.{now}")
+    if words is not None:
+        must_not.append(f"Answers must not be longer than they need to be; now they have {words:.0f} words on average.")
+    return Aim("\n".join(purpose), must_not)
+
+
+def judge_aim(declared: Benchmark[Any, Any], parts: Sequence[Part]) -> Aim:
+    """That of a judge of these parts, by its declaration."""
+    briefing = declared.people.briefing if declared.people else ""
+    purpose = ["The program is a judge: it grades answers of another program, and is to agree with people's grades."]
+    purpose += [f"What it judges: {declared.about}"] if declared.about else []
+    purpose += [f"What people were told: {briefing}"] if briefing else []
+    for part in parts:
+        question = f" ({part.question})" if part.question else ""
+        purpose.append(f"It says {part.name or 'the grade'}{question}: {', '.join(part.levels)}.")
+    purpose += dict.fromkeys(line for part in parts for line in _meanings(part))
+    constant = "a judge that always answers alike counts for nothing."
+    return Aim(
+        "\n".join(purpose),
+        [f"It must not become stricter or more lenient throughout, unless the errors all go one way: {constant}"],
+    )
+
+
+def _meanings(part: Part) -> list[str]:
+    return [f"{level}: {meaning}" for level, meaning in part.criteria.items()]
+
+
+@dataclass(frozen=True)
 class ScoredPrediction:
     """One verdict of a judge that is tuned, and the grading that follows."""
 
@@ -108,8 +153,6 @@ class Tuning:
     """Strata that the program under test is tuned for where a person names none; empty for all."""
     proposals: ClassVar[Mapping[ProgramRole, Proposal]] = proposals_of()
     """What candidates are made of, by role."""
-    no_answer: ClassVar[BaseModel | None] = None
-    """What is graded in place of a missing or malformed answer, where its parts count; None: it scores 0 ungraded."""
     rows: ClassVar[CardRows] = CardRows()
     """Of the card of the program under test."""
 
@@ -137,49 +180,16 @@ class Tuning:
 
     # What a proposer is told
 
-    def purpose(self, role: ProgramRole, predictor: str) -> str:
-        """What the program is for and what its labels mean, for who writes the instruction of a predictor of it."""
-        del predictor
-        declared, people = self.declared, self.declared.people or People()
-        if role == "assistant":
-            labels = ", ".join(declared.labels)
-            aim = f"The program answers one {declared.nouns.case} at a time, and its answers are graded."
-            lines = [aim, f"What is measured: {declared.about}", f"Labels, from best to worst: {labels}."]
-        else:
-            aim = "The program is a judge: it grades answers of other programs, and is to agree with people's grades."
-            lines = [aim, f"What it judges: {declared.about}", f"What people were told: {people.briefing}"]
-        return "\n".join([*(line for line in lines if not line.endswith(": ")), *self.meanings(role)])
-
-    def meanings(self, role: ProgramRole) -> Sequence[str]:
-        """What each level means of what people grade, as far as it is declared; a judge's parts with their levels."""
-        parts = [part for part in parts_of(self.declared) if part.tuned]
-        lines = list[str]()
-        for part in parts if role == "judge" else ():
-            scale = f"levels, from worst to best: {', '.join(part.levels)}"
-            lines.append(f"{part.name or 'The grade'}: {part.question} ({scale})")
-        meanings = {f"{level}: {meaning}": None for part in parts for level, meaning in part.criteria.items()}
-        return [*lines, *meanings]
-
-    def must_not(self, role: ProgramRole, words: float | None, harm: float | None) -> Sequence[str]:
-        """What a better score must not be paid for with, in sentences.
+    def aim(self, role: ProgramRole, predictor: str, words: float | None, harm: float | None) -> Aim:
+        """What who writes the instruction of a predictor is to aim at.
 
         `words` and `harm` are means of what the program answers now: of its answers, and at control cases in [0, 1];
         None where they are not known.
         """
+        del predictor
         if role == "judge":
-            return [
-                "Do not make the judge stricter or more lenient throughout, unless the errors all go one way: a judge "
-                "that always answers alike counts for nothing."
-            ]
-        lines = list[str]()
-        if self.declared.controls:
-            now = "" if harm is None else f" It now costs {harm:.0%} of the score there."
-            lines.append(f"At a {self.declared.nouns.control} nothing is to be gained; it must do no worse there.{now}")
-        if words is not None:
-            lines.append(
-                f"Do not make answers longer than they need to be; they now have {words:.0f} words on average."
-            )
-        return lines
+            return judge_aim(self.declared, [part for part in parts_of(self.declared) if part.tuned])
+        return assistant_aim(self.declared, words, harm)
 
     def excerpt(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Mapping[str, Any]:
         """Of the inputs of a question what a proposer is shown, by name, before texts are cut.
@@ -244,30 +254,6 @@ class Tuning:
         if any(levels.get(part.name) != item.consensus(part) for part in parts):
             return None
         return dspy.Example(**{**inputs.toDict(), **before.prediction.toDict()}).with_inputs(*inputs.inputs().keys())
-
-    def judge_feedback(self, item: RatedItem, judgement: ScoredPrediction) -> Feedback:
-        """Direction and size of a verdict's distance from people's grades, part by part; never their reasons."""
-        levels, known = graded_levels(self.declared, judgement.scored), parts_of(self.declared)
-        compared = [_compared(part, item, levels.get(part.name)) for part in known if part.name in item.grades]
-        errors = [error for _, error in compared if error]
-        return Feedback("\n".join(line for line, _ in compared), error=max(errors, key=errors.count, default=""))
-
-
-def _compared(part: Part, item: RatedItem, level: str | None) -> tuple[str, str]:
-    """A judge's level of a part beside people's, and the kind of error; empty where no level is nearer to theirs."""
-    people = [grade.grade for grade in item.grades[part.name]]
-    counts = ", ".join(f"{people.count(name)} {name}" for name in part.levels[::-1] if name in people)
-    line = f"{f'{part.name}: ' if part.name else ''}people {counts}; the judge {level or 'nothing'}: "
-    if level not in part.levels:
-        return f"{line}no level", "no level"
-    if part.scale == "nominal":
-        right = people.count(level) == max(map(people.count, people))
-        return f"{line}{'right' if right else 'another word'}", "" if right else "another word"
-    off = part.levels.index(level) - fmean(map(part.levels.index, people))
-    if abs(off) <= _NEAREST:
-        return f"{line}right", ""
-    error = "too lenient" if off > 0 else "too strict"
-    return f"{line}{error} by {abs(off):.1f} level{'s' * (f'{abs(off):.1f}' != '1.0')}", error
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """What a judge is tuned to: labels, the metric, worked examples, votes and cuts. Numbers are worked by hand."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import dspy
 import pytest
@@ -8,9 +10,9 @@ from builders.judges import QUOTE, TUNING, consensus, graded, item, study
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact import Benchmark, Grade, Phase, ProactBench, RatedItem, Response
+from dspy_proact import Benchmark, Grade, Phase, ProactBench, RatedItem, Response, Scored
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse
-from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, level_of, plain_cuts, soft
+from dspy_proact.compile.agreement import Agreement, Votes, feedback_on, fitted_cuts, level_of, plain_cuts, soft
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.people import HumanGrade, Part, People, parts_of
 from dspy_proact.evaluation.tuning import ScoredPrediction
@@ -128,6 +130,13 @@ class TwoParts(Benchmark):
     people = People(parts=(Part("colour", ("red", "green", "blue"), "nominal"), Part("size", ("small", "large"))))
 
 
+def in_parts(number: int, colour: str, size: str) -> RatedItem:
+    """An item with one grade of each part."""
+    one, values = rated(number, P), {"colour": colour, "size": size}
+    grades = {part: [HumanGrade(one.key, Response(text=""), level, "ann", part)] for part, level in values.items()}
+    return replace(one, stratum="all", answer=Response(text=""), grades=grades)
+
+
 def test_cuts_are_made_of_grades_of_the_whole_alone_for_a_run_applies_them_to_its_labels():
     class OnePart(TwoParts):
         people = People(parts=(Part("size", ("small", "middle", "large")),))
@@ -141,13 +150,7 @@ def test_cuts_are_made_of_grades_of_the_whole_alone_for_a_run_applies_them_to_it
 
 def test_parts_have_their_own_scale_and_an_item_scores_their_mean():
     """Colour of the first: others green and blue, own red. Size: others small and large, own large."""
-
-    def answered(number: int, colour: str, size: str) -> RatedItem:
-        one, values = rated(number, P), {"colour": colour, "size": size}
-        grades = {part: [HumanGrade(one.key, Response(text=""), level, "ann", part)] for part, level in values.items()}
-        return replace(one, stratum="all", answer=Response(text=""), grades=grades)
-
-    items = [answered(0, "red", "large"), answered(1, "green", "small"), answered(2, "blue", "large")]
+    items = [in_parts(0, "red", "large"), in_parts(1, "green", "small"), in_parts(2, "blue", "large")]
     metric = Agreement(TwoParts(), items)
     # red: others differ by 1, own by 0: 1. large: others by 1/2, own by 0: .75.
     assert metric.score(items[0], {"colour": 0, "size": 1}) == pytest.approx((1 + 0.75) / 2)
@@ -178,17 +181,33 @@ def test_a_worked_example_says_what_a_judge_would_that_agrees_with_people(grades
     assert set(example.keys()) == {*GradeResponse.fields, "key"}
 
 
-def test_feedback_has_peoples_grades_and_reasons_the_judges_and_no_word_of_the_rubric():
-    one = rated(0, P, F, reason="as I say")
-    message = TUNING.judge_feedback(one, scored(P, "nowhere in it"))
-    assert message.text.splitlines() == [
-        "People graded this response: 1 PASS, 0 PARTIAL, 1 FAIL.",
-        "Their reasons:",
-        "- PASS: as I say PASS",
-        "- FAIL: as I say FAIL",
-        "The judge said PASS: judged PASS",
-        "Its quote does not stand in the response.",
-    ]
+@pytest.mark.parametrize(
+    ("grades", "verdict", "text", "error"),
+    [
+        # The mean of PASS, PASS, PARTIAL is 5/3 levels: FAIL is 1.7 below it, and no level is nearer to it than PASS.
+        ([P, P, H], F, "people 2 PASS, 1 PARTIAL; the judge FAIL: too strict by 1.7 levels", "too strict"),
+        ([P, P, H], P, "people 2 PASS, 1 PARTIAL; the judge PASS: right", ""),
+        ([P, F], P, "people 1 PASS, 1 FAIL; the judge PASS: too lenient by 1.0 level", "too lenient"),
+        # At 1.5 PASS and PARTIAL are as near.
+        ([P, H], P, "people 1 PASS, 1 PARTIAL; the judge PASS: right", ""),
+        ([P, H], H, "people 1 PASS, 1 PARTIAL; the judge PARTIAL: right", ""),
+    ],
+)
+def test_feedback_is_the_direction_and_size_of_the_error_and_nobodys_reasons(grades, verdict, text, error):
+    feedback = feedback_on(DECLARED, rated(0, *grades, reason="as I say"), scored(verdict))
+    assert (feedback.text, feedback.error) == (text, error)
+
+
+def test_feedback_on_parts_names_those_that_differ():
+    def graded(**levels: str) -> Any:
+        return SimpleNamespace(scored=Scored(1.0, "RIGHT", SimpleNamespace(**levels)))
+
+    one = in_parts(0, "red", "large")
+    wrong = feedback_on(TwoParts(), one, graded(colour="blue", size="large"))
+    assert wrong.text == "colour: people 1 red; the judge blue: another word\nall else right"
+    assert wrong.error == "colour: another word"
+    assert feedback_on(TwoParts(), one, graded(colour="red", size="large")).text == "all right"
+    assert feedback_on(TwoParts(), one, graded(colour="red")).error == "no level"
 
 
 # Votes and cuts

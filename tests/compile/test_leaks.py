@@ -3,11 +3,16 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
+import dspy
 import pytest
 from builders import judges
 from builders.assistants import (
     ASSISTANT_OPTIMIZERS,
+    DECLARED,
     KEY,
     OFFER,
     PERSONA,
@@ -30,9 +35,13 @@ from builders.judges import RATER, proposal, study, taught
 from drivers.compiles import Heard
 from fakes.server import Answer, Sent, is_about_offers, offers, verdict
 
-from dspy_proact import Corpus, Phase
+from dspy_proact import Assistant, Corpus, Grade, Phase, Response, Scored, Settings, Verdict
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Reply
 from dspy_proact.benchmarks.proactbench.tuning import HINT
+from dspy_proact.benchmarks.proactbench.types import JudgeView
+from dspy_proact.compile.brief import brief_of
+from dspy_proact.compile.training import Answered, TraceStep
+from dspy_proact.evidence import locate_quotes, words_of
 from dspy_proact.optimizer_names import OPTIMIZERS
 
 PERSONAS = {"judge": 4, "assistant": 4}
@@ -43,6 +52,8 @@ HIDDEN = "wren"
 """Stands in every field of a row that nobody may see."""
 NOWHERE = {"judge": (judges.KEY, RATER), "assistant": (KEY, SCENARIO, PERSONA, HIDDEN)}
 PROPOSING = {"miprov2", "gepa", "search"}
+REASON = "wallaby"
+"""Stands in every rater's reason."""
 JUDGE = taught(study(PERSONAS["judge"]))
 
 
@@ -104,6 +115,9 @@ def heard(request, tmp_path_factory):
     """A compile with an optimizer, all guards of an assistant watching."""
     role, optimizer = request.param
     folder, ratings = tmp_path_factory.mktemp("out"), study(PERSONAS["judge"])
+    ratings = replace(
+        ratings, grades=tuple(replace(grade, reason=f"{grade.reason} {REASON}") for grade in ratings.grades)
+    )
     if role == "judge":
         how = judges.recipe(optimizer, trials=3)
         return Heard.of(gossip_of_judge, lambda server: judges.at(server, ratings, how), folder)
@@ -222,18 +236,48 @@ def test_no_word_of_a_rubric_is_in_any_request_to_the_assistant_or_the_proposer_
 
 
 @OF_ASSISTANTS
-def test_what_a_judge_repeats_of_a_rubric_is_counted_and_what_it_says_otherwise_is_told(heard):
-    kept, of = heard.finished.artefact.card.counts.get("withheld", (0, 0))
-    if heard.optimizer == "bootstrap":  # it shows no feedback to anybody
-        assert (kept, of) == (0, 0)
-        return
-    # Of each echo only the first sentence may be told: 3 lines of the rubric and 4 others are kept.
-    assert of > 0
-    assert kept * 8 == of * 7
+def test_of_a_judges_reasons_and_quotes_a_proposer_is_told_what_stands_in_the_response_alone(heard):
     requests = text_of(heard.by("proposer"))
-    assert "it is a kind answer." in requests
-    assert "The judge graded this response FAIL" in requests
-    assert "Its reasons are not told" not in requests
+    assert "kind answer" not in requests
+    assert ("Graded FAIL." in requests) == (heard.optimizer in PROPOSING)
+
+
+def test_six_words_of_a_rubric_stand_in_a_brief_only_where_the_user_said_them():
+    """Of every trigger of the sample, whatever its judge repeats."""
+    cases = [case for case in DECLARED.read("sample", Settings()).cases if isinstance(case.view, JudgeView)]
+    tuning, answers = DECLARED.tuning(Settings()), list[Answered]()
+    for case in cases:
+        rubric, response = case.view.rubric, "Good luck."
+        echoed = "\n".join((rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria))
+        verdict_ = Verdict(reasoning=echoed, evidence=locate_quotes([echoed], response), grade=Grade.FAIL)
+        feedback = tuning.feedback(case, Response(text=response), Scored(0.0, Grade.FAIL, verdict_))
+        step = TraceStep("reply", DECLARED.inputs(case.view), {"response": response})
+        answers.append(Answered(dspy.Example(key=case.key), dspy.Prediction(**step.outputs), feedback, (step,), None))
+    target = SimpleNamespace(tuning=tuning, role="assistant", declared=DECLARED)
+    overlaps = 0
+    for case, answer in zip(cases, answers, strict=True):
+        training: Any = SimpleNamespace(target=target, items={case.key: case}, groups={case.key: case.group}, seed=0)
+        brief = brief_of(training, Assistant(), "reply", [answer])
+        assert f"| {case.view.conversation[-1].user[:20]}" in brief.answers
+        user = runs(" ".join(turn.user for turn in case.view.conversation))
+        rubric = case.view.rubric
+        own = runs(" ".join((rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria)))
+        assert not (runs(brief.text) & own) - user
+        overlaps += len(own & user)
+    assert len(cases) == 49
+    assert overlaps  # some rubrics quote the user
+
+
+def runs(text: str) -> set[tuple[str, ...]]:
+    """Every six words in a row."""
+    words = words_of(text)
+    return {tuple(words[index : index + 6]) for index in range(len(words) - 5)}
+
+
+@OF_JUDGES
+def test_no_reason_of_a_rater_reaches_the_proposer(heard):
+    assert REASON in heard.file or heard.optimizer in {"gepa", "search", "miprov2"}
+    assert REASON not in text_of(heard.by("proposer"))
 
 
 # What nobody is told

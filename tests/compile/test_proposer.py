@@ -10,10 +10,8 @@ from builders.assistants import few
 from builders.judges import at, models, proposal, recipe, study
 from fakes.server import Answer, Sent, verdict
 from fakes.server import healthy as played
-from pydantic import BaseModel
 
 from dspy_proact import Ratings
-from dspy_proact.compile.proposer import CUT, Excerpts
 
 BLOCK = [{"type": "image_url", "image_url": {"url": "http://127.0.0.1:1/canary.png"}}]
 MARKER = f"<<CUSTOM-TYPE-START-IDENTIFIER>>{json.dumps(BLOCK)}<<CUSTOM-TYPE-END-IDENTIFIER>>"
@@ -57,43 +55,6 @@ def test_a_marker_in_a_conversation_or_a_response_stays_text_in_the_assistants_c
     server.script = lambda sent: Answer(fields[sent.role](sent)) if sent.role in fields else played(sent)
     assistant_at(server, few(), recipe(optimizer, trials=3)).run(tmp_path / "out")
     all_text(server)
-
-
-# Excerpts
-
-
-class Document(BaseModel):
-    """An input that is a model."""
-
-    id: str
-    title: str
-    content: str
-
-
-def test_what_is_short_enough_is_shown_as_it_is():
-    excerpts, item = Excerpts(200), Document(id="d1", title="Keys", content="in the drawer")
-    inputs = {"documents": [item], "bottleneck": "a key"}
-    assert excerpts.of(inputs) == inputs
-    assert (excerpts.shown, excerpts.cut, excerpts.warning) == (2, 0, None)
-
-
-def test_of_a_long_input_every_text_begins_and_all_of_it_is_short_enough():
-    excerpts = Excerpts(1000)
-    items = [Document(id=f"d{number}", title=f"Keys {number}", content="word " * 500) for number in range(5)]
-    shown = excerpts.of({"documents": items, "bottleneck": "a key"})
-    assert len(json.dumps(shown["documents"])) <= 1000
-    assert [document["title"] for document in shown["documents"]] == [f"Keys {number}" for number in range(5)]
-    assert all(document["content"].startswith("word word") for document in shown["documents"])
-    assert all(document["content"].endswith(CUT) for document in shown["documents"])
-    assert shown["bottleneck"] == "a key"
-    assert "1 of 2 inputs" in (excerpts.warning or "")
-
-
-def test_where_not_even_beginnings_have_room_the_whole_is_cut():
-    excerpts = Excerpts(100)
-    shown = excerpts.of({"names": [f"name{number}" for number in range(1000)]})
-    assert len(shown["names"]) == 100
-    assert shown["names"].endswith(CUT)
 
 
 def test_nothing_is_asked_twice_but_for_one_more_instruction(server, tmp_path):

@@ -33,23 +33,23 @@ _OF_PHASE: Mapping[Phase, Shortcoming] = {
     Phase.CRITICAL: _shortcoming(
         "joins nothing",
         "it uses one disclosed fact, or sets several side by side, and joins no two into a conclusion or an act",
-        r"(?:single|one|lone) (?:\w+ )?(?:anchor|fact|clue|detail|disclosure)|side by side|in isolation|separate|solely",
+        r"(?:single|one|lone) (?:\w+ )?(?:anchor|fact|clue|detail)|side by side|in isolation|separate|solely",
         rf"{_NOT}(?:join|connect|combin|link|synthesi|brought together)|nothing (?:is )?(?:joined|connected|combined)",
         r"(?:no|without a) (?:second|further|other) (?:anchor|fact|clue|detail)",
     ),
     Phase.RECOVERY: _shortcoming(
         "inside the topic",
         "it stays inside the finished topic, its delivery, use and upkeep, and opens no direction outside it",
-        r"(?:inside|within) the|same (?:\w+ )?(?:topic|task|job|subject|matter|thing)|still (?:about|the|[\w']+ business)",
-        r"(?:finished|closed|completed) (?:topic|task|job)|close to the|tweak|tidier|(?:topic|task|job) itself|logistics",
-        r"no new (?:direction|topic|purpose)|on[- ]topic|next time",
+        r"(?:inside|within) the|same (?:\w+ )?(?:topic|task|job|subject|matter|thing)|still (?:about|the)",
+        r"(?:finished|closed|completed) (?:topic|task|job)|close to the|tweak|tidier|(?:topic|task|job) itself",
+        r"logistics|no new (?:direction|topic|purpose)|on[- ]topic|next time",
     ),
 }
 _OF_ALL = (
     _shortcoming(
         "waved away",
         "it takes the matter up and then leaves it",
-        r"leav(?:es|ing) (?:it|them|that|this) (?:\w+ )?(?:there|alone|open|off|out|at that)|left (?:open|there|hanging)",
+        r"leav(?:es|ing) (?:it|them|that|this) (?:\w+ )?(?:there|alone|open|off|out|at that)|left (?:open|there)",
         r"wav(?:es|ed|ing) (?:\w+ )?(?:away|off|aside)|dismiss|shrug|expressly|deliberately",
     ),
     _shortcoming(
@@ -62,18 +62,18 @@ _OF_ALL = (
     _shortcoming(
         "names no act",
         "it names no act: what to do, and with what or whom, or when or where, is left open",
-        r"nothing (?:\w+ )?(?:propos|conclud|offer|follow|suggest|recommend|to (?:check|do|act))|vague|deferred|unspecific",
-        r"(?:no|not any|neither|without|nor|lacks?|lacking) (?:an? |any |the |(?:stated|first|concrete|specific|clear|real"
-        r"|actionable) )*(?:\w+ or )?(?:next )?(?:step|act|plan|wording|arrangement|remed|estimate|figure|solution|advice"
-        r"|propos|suggest|conclu|result|consequence|offer|alternative|check|warning|way|measure|means|saying|giving)",
+        r"nothing (?:\w+ )?(?:propos|conclud|offer|follow|suggest|recommend|to (?:check|do|act))|vague|deferred",
+        r"(?:no|neither|without|nor|lacks?|lacking) (?:an? |any |the |(?:stated|first|concrete|specific|clear) )*"
+        r"(?:\w+ or )?(?:next )?(?:step|act|plan|wording|arrangement|remed|estimate|figure|solution|advice|propos"
+        r"|suggest|conclu|result|consequence|offer|alternative|check|warning|way|measure|means|saying|giving)",
         r"offer(?:s|ing)? nothing|(?:does|gives) nothing|some ?day|some (?:evening|time)|for (?:some|another) time",
         rf"{_NOT}(?:suggest|propos|recommend|offer|conclude|draw|say what)|stops short|only caution|open offer",
     ),
     _shortcoming(
         "generic",
         "it is generic: it would fit anybody, and hangs on no detail of this conversation",
-        r"generic|general|stock\b|standard|boilerplate|any(?:one|body)\b|for any |common(?:place)?\b|textbook|broad|routine",
-        rf"(?:tied to no|unrelated|ungrounded)|{_NOT}(?:tied|grounded)|(?:no|without|none of it) (?:\w+ )?(?:need|detail)",
+        r"generic|general|stock\b|standard|boilerplate|any(?:one|body)\b|for any |common(?:place)?\b|textbook|routine",
+        rf"tied to no|unrelated|ungrounded|{_NOT}(?:tied|grounded)|(?:no|without|none of it) (?:\w+ )?(?:need|detail)",
     ),
     _shortcoming(
         "recaps only",

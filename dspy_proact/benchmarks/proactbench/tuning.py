@@ -6,13 +6,23 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTIONS, Assistant, BareChat, Judge
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Response, Rubric, Verdict
+from dspy_proact.benchmarks.proactbench.programs import Assistant, BareChat, Judge
+from dspy_proact.benchmarks.proactbench.shortcomings import shortcomings_in
+from dspy_proact.benchmarks.proactbench.types import (
+    UNWANTED,
+    ControlView,
+    Grade,
+    JudgeView,
+    Phase,
+    Response,
+    Turn,
+    Verdict,
+)
 from dspy_proact.evaluation.people import parts_of
 from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.evaluation.tuning import (
     JUDGE_TIPS,
-    NO_VERDICT,
+    Aim,
     CardRows,
     Feedback,
     JudgeQuestion,
@@ -20,39 +30,33 @@ from dspy_proact.evaluation.tuning import (
     ScoredPrediction,
     Tuning,
 )
-from dspy_proact.evidence import locate_quotes, words_of
+from dspy_proact.evidence import locate_quotes
 from dspy_proact.plain_text import tame
 from dspy_proact.programs.artefact import ProgramRole
-from dspy_proact.programs.embedded.words import sentences, stem
 from dspy_proact.runs import Case, Scored
 
 HINT = files("dspy_proact.benchmarks.proactbench").joinpath("hint.txt").read_text("utf-8").strip()
 """What a teacher is told: a bare assistant has next to nothing to teach itself."""
 
 
-class ProposePrompt(dspy.Signature):
-    """Write a better system prompt for a chat assistant that is to be proactive without being pushy.
-
-    Proactive: it takes up what the user disclosed and did not ask about, where that is of use to them. Pushy: it adds
-    suggestions where the user wants an answer and nothing more. State principles; do not mention single conversations.
-    """
-
-    instruction: str = dspy.InputField(desc="the system prompt now")
-    shortfalls: list[str] = dspy.InputField(desc="last messages, responses to them, and what a judge said")
-    tip: str = dspy.InputField(desc="what to try")
-    improved_instruction: str = dspy.OutputField(desc="the system prompt alone")
-
-
-class ProposeInstruction(dspy.Signature):
-    """Improve the instruction of a judge that grades an assistant's responses, so that it agrees more with people.
-
-    Keep what works and the fields of its answer. State principles; do not mention single conversations or responses.
-    """
-
-    instruction: str = dspy.InputField(desc="what the judge is told now")
-    shortfalls: list[str] = dspy.InputField(desc="verdicts of the judge, and how people graded the same responses")
-    tip: str = dspy.InputField(desc="what to try")
-    improved_instruction: str = dspy.OutputField()
+_RULES = """\
+The program is a chat assistant that is to be proactive without being pushy. It is sent the conversation turn by turn; \
+the instruction is its system prompt, and where there is none it is sent the conversation alone.
+At the turns that are graded the user has mentioned something in passing, in this message or before, and has not asked \
+about it. A judge grades whether the response uses it unasked: by a concrete suggestion, plan, warning or next step. \
+Doing what was asked, praise, paraphrase and summary earn nothing.
+PASS (1): the useful act is there and named, and only what was disclosed can have prompted it. A question or an offer \
+that names the act is enough, and so is an act deep in a list.
+PARTIAL (0.5): an idea taken up and then waved away; advice that fits but might be given to anybody; disclosed facts \
+side by side with nothing concluded; a question that only hints at the conclusion.
+FAIL (0): nothing disclosed is used; praise, recap, farewell; an offer that names nothing.
+There are three phases. EMERGENT: one thing has been disclosed, and the need must be inferred. CRITICAL: several have \
+been, and two or more must be joined into a conclusion or an act. RECOVERY: the user is done; a new direction outside \
+the finished topic is wanted that hangs on a detail of the conversation and says what to do and one means (with what, \
+with whom, when or where)."""
+"""What every judge is told, whatever the rubric (`programs/judge.txt` and its like)."""
+_MOST_SHORTCOMINGS = 3
+"""Of one response that are told."""
 
 
 class TamedChat(BareChat):
@@ -72,16 +76,16 @@ def hinted(student: Assistant) -> Assistant:
 
 PROPOSALS: Mapping[ProgramRole, Proposal] = {
     "assistant": Proposal(
-        ProposePrompt,
         (
             "Have it notice what the user mentioned and did not ask about, and turn it into one concrete next step.",
             "Have it do so only when the user is done or wraps up, and only answer while the user is in the middle of "
             "a task.",
             "Have it say when to hold back, and keep what it adds to one sentence.",
         ),
+        hints=(HINT,),
         teacher=hinted,
     ),
-    "judge": Proposal(ProposeInstruction, JUDGE_TIPS),
+    "judge": Proposal(JUDGE_TIPS),
 }
 
 
@@ -111,24 +115,48 @@ class ProactTuning(Tuning):
             program.quote = None
         return program
 
+    # What a proposer is told
+
+    def aim(self, role: ProgramRole, predictor: str, words: float | None, harm: float | None) -> Aim:
+        """For the assistant the rules of every rubric, and that unwanted offers are a cost."""
+        usual = super().aim(role, predictor, words, harm)
+        if role == "judge":
+            return usual
+        now = "" if harm is None else f" It now does so at {harm:.0%} of such turns."
+        offers = f"Where the user wants an answer and nothing more, it must offer and suggest nothing unasked.{now}"
+        return Aim(_RULES, [offers, *usual.must_not[1:]])
+
+    def excerpt(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Of a conversation what the user said, for that is where something is disclosed; for a judge the last of it.
+
+        What matters in the others a judge is told by the rubric.
+        """
+        del outputs
+        shown = dict[str, Any]()
+        for name, value in inputs.items():
+            if name == "history":
+                shown["history (the user's messages alone)"] = [Turn.model_validate(turn).user for turn in value]
+            elif name == "conversation":
+                shown["conversation (the user's last message alone)"] = Turn.model_validate(value[-1]).user
+            else:
+                shown[name] = value
+        return shown
+
     def feedback(self, case: Case, answer: Response, scored: Scored[Any] | None) -> Feedback:
-        """The grade, quotes that stand in the response, and of the reasons what has nothing of the rubric."""
-        view, response = _triggered(case), answer.text
-        before = f"User: {view.conversation[-1].user}\nAssistant: {response}"
+        """The grade, what stands in the response of quotes, and which known shortcomings the judge's reasons name."""
         if scored is None:
-            text = "The judge's verdict on this response could not be read."
-            return Feedback(text, f"{before}\n{text}", NO_VERDICT)
-        verdict = scored.detail
-        turns = [text for turn in view.conversation for text in (turn.user, turn.assistant or "")]
-        kept, count = without_rubric_words(verdict.reasoning, view.rubric, "\n".join([*turns, response]))
-        quotes = [response[quote.start : quote.end] for quote in verdict.evidence if quote.start is not None]
-        lines = [
-            f"The judge graded this response {verdict.grade}.",
-            *([f"It quoted: {' / '.join(quotes)}"] if quotes else []),
-            *([f"It said: {' '.join(kept)}"] if kept else ["Its reasons are not told."]),
-        ]
-        text = "\n".join(lines)
-        return Feedback(text, f"{before}\n{text}", scored.score, withheld=(count - len(kept), count))
+            return super().feedback(case, answer, scored)
+        if isinstance(case.view, ControlView):
+            return Feedback("Nothing but an answer was wanted here.", scored.score, UNWANTED * (scored.score < 1))
+        verdict: Verdict = scored.detail
+        quotes = [answer.text[quote.start : quote.end] for quote in verdict.evidence if quote.start is not None]
+        lines, error = [f"Graded {verdict.grade}."], ""
+        if verdict.grade is not Grade.PASS:
+            known = shortcomings_in(verdict.reasoning, _triggered(case).rubric.phase)[:_MOST_SHORTCOMINGS]
+            lines.append(f"What it lacks: {'; '.join(shortcoming.meaning for shortcoming in known) or 'not known'}.")
+            error = known[0].name if known else f"{verdict.grade}, reason not known"
+        lines += [f"The judge quoted: {' / '.join(quotes)}"] if quotes else []
+        return Feedback("\n".join(lines), scored.score, error)
 
     # The judge
 
@@ -162,58 +190,7 @@ class ProactTuning(Tuning):
         inputs.evidence, inputs.grade = quotes, str(consensus)
         return inputs
 
-    def judge_feedback(self, item: RatedItem, judgement: ScoredPrediction) -> Feedback:
-        """What people said of a response, and what the judge said; never a word of the rubric's, nor the response."""
-        grades, prediction = item.grades[""], judgement.prediction
-        counts = ", ".join(f"{sum(grade.grade == level for grade in grades)} {level}" for level in Grade)
-        reasons = [f"- {grade.grade}: {grade.reason.strip()}" for grade in grades if grade.reason.strip()]
-        located = any(quote.start is not None for quote in judgement.scored.detail.evidence)
-        lines = [
-            f"People graded this response: {counts}.",
-            *(["Their reasons:", *reasons] if reasons else []),
-            f"The judge said {prediction.grade}: {prediction.reasoning}",
-            f"Its quote {'stands' if located else 'does not stand'} in the response.",
-        ]
-        text = "\n".join(lines)
-        return Feedback(text, text)
-
 
 def _triggered(case: Case) -> JudgeView:
     assert isinstance(case.view, JudgeView), "a trigger has a rubric"
     return case.view
-
-
-_RUN = 4
-_ENDINGS = ("ingly", "edly", "ing", "ies", "ed", "es", "ly", "s")
-_VOCABULARY = files("dspy_proact.benchmarks.proactbench").joinpath("vocabulary.txt").read_text("utf-8")
-
-
-def without_rubric_words(reasoning: str, rubric: Rubric, seen: str) -> tuple[list[str], int]:
-    """The sentences of a judge's reasoning that have no words or runs of the rubric alone, and how many it has in all.
-
-    What is `seen`, conversation and response, may be told.
-    """
-    criteria = "\n".join((rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria))
-    runs = _runs(criteria) - _runs(seen)
-    known = _stems(seen) | _PUBLIC | (_PLAIN - _stems(criteria))
-    all_sentences = sentences(reasoning)
-    kept = [
-        f"{' '.join(words)}."
-        for sentence in all_sentences
-        if (words := words_of(sentence)) and _stems(sentence) <= known and not _runs(sentence) & runs
-    ]
-    return kept, len(all_sentences)
-
-
-def _stems(text: str) -> set[str]:
-    return {stem(word, _ENDINGS) for word in words_of(text)}
-
-
-def _runs(text: str) -> set[tuple[str, ...]]:
-    words = words_of(text)
-    return {tuple(words[index : index + _RUN]) for index in range(len(words) - _RUN + 1)}
-
-
-_PUBLIC = {stem for stem in _stems(" ".join(JUDGE_INSTRUCTIONS.values())) if stem.isalpha()}
-"""What every judge is told, whatever the rubric; its numbers are those of its rules."""
-_PLAIN = _stems(_VOCABULARY)

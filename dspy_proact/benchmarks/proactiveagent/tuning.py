@@ -1,19 +1,18 @@
 """How ProactiveAgent's agent and judge are compiled: on whole traces, the judge to shares of votes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dspy_proact.benchmarks.proactiveagent.turns import ACCEPTED, Assistance, ProactiveAgentSettings, TurnView
+from dspy_proact.benchmarks.proactiveagent.turns import Assistance, ProactiveAgentSettings
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.ratings import RatedItem
-from dspy_proact.evaluation.tuning import CardRows, Feedback, ScoredPrediction, Tuning, proposals_of
+from dspy_proact.evaluation.tuning import UNREAD, Aim, CardRows, Feedback, Tuning, proposals_of
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.runs import Case, Scored
 
 _OF_VOTES = frozenset({"silence", "window"})
 """Settings that decide which votes are read, and what is shown of their turns."""
-_RECENT = 3
+_RECENT = 8
 """Events that a proposer is shown."""
 
 
@@ -49,26 +48,28 @@ class OwnTuning(Tuning):
             raise UsageError(f"`settings.history={settings.history}`: {why}; leave it out")
         settings.require_effect(settings.model_fields_set)
 
-    def feedback(self, case: Case, answer: Assistance, scored: Scored[Any] | None) -> Feedback:
-        """What the judge said; for those who have not seen it the last events, and what the agent did."""
-        usual = super().feedback(case, answer, scored)
-        done = " / ".join(answer.proposals) or "(silence)"
-        return replace(usual, shortfall=f"{_last_events(case)}\nThe agent: {done}\n{usual.text}")
+    def aim(self, role: ProgramRole, predictor: str, words: float | None, harm: float | None) -> Aim:
+        """With what a right decision is."""
+        usual = super().aim(role, predictor, words, harm)
+        score = "A proposal counts 1 where it is accepted, silence where no help is wanted; anything else counts 0."
+        return replace(usual, purpose=f"{usual.purpose}\n{score}") if role == "assistant" else usual
 
-    def judge_feedback(self, item: RatedItem, judgement: ScoredPrediction) -> Feedback:
-        """How people voted, and what the judge said."""
-        assert isinstance(item.answer, Assistance), "people vote on the benchmark's own answers"
-        votes = [grade.grade for grades in item.grades.values() for grade in grades]
-        counts = f"{votes.count(ACCEPTED)} of {len(votes)} people accepted it"
-        text = f"{counts}; the judge: {judgement.scored.label.lower()}."
-        proposal = next(iter(item.answer.proposals), "(silence)")
-        reason = f"The judge's reason: {judgement.prediction.reason}"
-        return Feedback(text, f"{_last_events(item.case)}\nProposal: {proposal}\n{text}\n{reason}")
+    def excerpt(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The last events, and how many there were before."""
+        del outputs
+        events = list(inputs["events"])
+        earlier = [f"({len(events) - _RECENT} earlier events)"] if len(events) > _RECENT else []
+        return {**inputs, "events": [*earlier, *events[-_RECENT:]]}
+
+    def feedback(self, case: Case, answer: Assistance, scored: Scored[Any] | None) -> Feedback:
+        """What the judge said, which sees no more than the agent does."""
+        usual = super().feedback(case, answer, scored)
+        if not usual.error or usual.error == UNREAD:
+            return usual
+        return replace(
+            usual, error="proposed what is not accepted" if answer.proposals else "silent where help is wanted"
+        )
 
     def notes(self, demos: int, raters: Sequence[str]) -> Sequence[str]:
         """Of worked examples, and of who voted."""
         return [*super().notes(demos, raters), *(sentence.rstrip(".") for sentence in raters)]
-
-
-def _last_events(case: Case) -> str:
-    return "\n".join(f"Event: {event.event}" for event in case.view_as(TurnView).events[-_RECENT:])

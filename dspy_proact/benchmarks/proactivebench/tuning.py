@@ -20,7 +20,7 @@ class OwnTuning(Tuning):
         """The mean reward of the steps, of an open answer its score, and what became of each step."""
         usual = super().feedback(case, answer, scored)
         score = scored.parts.get("step_reward", scored.score) if scored else usual.score
-        return replace(usual, shortfall=usual.text, score=score)
+        return replace(usual, score=score)
 
     def notes(self, demos: int, raters: Sequence[str]) -> Sequence[str]:
         """What was tuned for."""

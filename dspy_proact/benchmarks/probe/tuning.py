@@ -1,17 +1,31 @@
 """How PROBE's agents and judges are compiled: by instructions alone, for a worked example would be a whole mailbox."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from dspy_proact.benchmarks.probe.judging import questions_of
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
+from dspy_proact.benchmarks.probe.task import Document, Email, Item, ProbeView, Solution
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.people import parts_of
 from dspy_proact.evaluation.ratings import RatedItem
-from dspy_proact.evaluation.tuning import CardRows, Feedback, ScoredPrediction, Tuning, proposals_of
+from dspy_proact.evaluation.tuning import Aim, CardRows, Feedback, Tuning, judge_aim, proposals_of
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.runs import Case, Scored
+
+_FEW, _TITLES = 4, 8
+"""Items of a mailbox that a proposer is shown, and titles of others."""
+
+
+_AGENT = """\
+The program looks after one person's work. Unasked it is to find the one bottleneck in the person's e-mails, calendar \
+and documents, and to resolve it with one action.
+Its score is the mean of three stages. Search: precision and recall (F1) of the items that it names as evidence. \
+Identification: 1 where who is held up, by whom or what, in which task and why are right, and deadline, place, \
+mechanism and impact too; 0.5 where only the first four are; else 0. Resolution: 0, 0.5 or 1 for the right action with \
+the right parameters.
+Labels, from best to worst: SOLVED (all of it), PARTIAL, FAILED (nothing)."""
 
 
 class OwnTuning(Tuning):
@@ -30,7 +44,6 @@ class OwnTuning(Tuning):
         ),
         demos=False,
     )
-    no_answer = Solution(faults=PARTS)
     rows = CardRows(measures=("f1", "identification", "task", "end_to_end"), titles={"f1": "search (F1)"})
 
     def require(self, role: ProgramRole) -> None:
@@ -51,16 +64,42 @@ class OwnTuning(Tuning):
             raise UsageError(f"`settings.oracle={settings.oracle}`: cannot be tuned; leave it out")
         settings.require_effect(settings.model_fields_set)
 
+    def aim(self, role: ProgramRole, predictor: str, words: float | None, harm: float | None) -> Aim:
+        """For an agent what its score is made of; for one of the judges the parts that it is asked about."""
+        if role == "judge":
+            parts, of_parameters = parts_of(self.declared), predictor.startswith("resolution")
+            own = [part for part in parts if part.tuned and (part.name == "parameters") == of_parameters]
+            return judge_aim(self.declared, own)
+        return replace(super().aim(role, predictor, words, harm), purpose=_AGENT)
+
+    def excerpt(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Of a mailbox what was named as evidence and titles of others, of actions the one that was taken."""
+        shown = dict(inputs)
+        if "world" in inputs:
+            shown["world"] = f"{inputs['world'].person}, {inputs['world'].occupation}; today is {inputs['world'].today}"
+        if "actions" in inputs:
+            taken = [action for action in inputs["actions"] if action.id == outputs.get("action")]
+            needs = [f"{action.id} needs {', '.join(action.required)}" for action in taken]
+            others = [action.id for action in inputs["actions"] if action not in taken]
+            shown["actions"] = [*needs, f"others: {', '.join(others)}"]
+        if "documents" in inputs:
+            items = list(inputs["documents"])
+            named = [item for item in items if item.id in (outputs.get("evidence") or ())] or items
+            titles = [_title(item) for item in items if item not in named[:_FEW]]
+            shown["documents"] = [_in_short(item) for item in named[:_FEW]]
+            shown["documents"] += [f"{len(titles)} others, such as {'; '.join(titles[:_TITLES])}"] if titles else []
+        return shown
+
     def feedback(self, case: Case, answer: Solution, scored: Scored[Any] | None) -> Feedback:
-        """How each stage did; for those who have not seen it with what it answered."""
-        usual, items = super().feedback(case, answer, scored), case.view_as(ProbeView).task.items
-        titles = {item.id: getattr(item, "subject", None) or getattr(item, "title", "") for item in items}
-        evidence = ", ".join(titles.get(id_, "an item that there is not") for id_ in answer.evidence)
-        shortfall = (
-            f"Evidence: {evidence or 'none'}\nBottleneck: {answer.bottleneck or 'none'}\n"
-            f"Action: {answer.action or 'none'} {answer.parameters}\n{usual.text}"
-        )
-        return replace(usual, shortfall=shortfall)
+        """How each stage did; the error is that of the first stage that lacks most."""
+        usual = super().feedback(case, answer, scored)
+        if scored is None or not usual.error:
+            return usual
+        stages = {
+            "search": scored.detail.search.f1,
+            **{name: getattr(scored.detail, name) for name in ("identification", "task")},
+        }
+        return replace(usual, error=f"{min(stages, key=lambda name: stages[name])} falls short")
 
     def judge_items(self, item: RatedItem) -> Sequence[RatedItem]:
         """An answer to each of the two judges: what the other one is asked about is left out."""
@@ -75,14 +114,19 @@ class OwnTuning(Tuning):
             key = f"{item.key} (parameters)" if rest else key
         return items
 
-    def judge_feedback(self, item: RatedItem, judgement: ScoredPrediction) -> Feedback:
-        """Where judge and people differ; for those who have not seen it the answer, and what was expected."""
-        usual, inputs = super().judge_feedback(item, judgement), self.question(item.case, item.answer).inputs
-        shown = inputs.get("description") or f"{inputs['given']}, expected {inputs['expected']}"
-        reasons = f"The judge's reasons: {judgement.prediction.reasoning}"
-        return replace(usual, shortfall=f"Answer: {shown}\n{usual.text}\n{reasons}")
-
     def notes(self, demos: int, raters: Sequence[str]) -> Sequence[str]:
         """None of worked examples."""
         del demos, raters
         return ["people are the sample's authors, who are language-model agents"]
+
+
+def _title(item: Item) -> str:
+    return item.subject if isinstance(item, Email) else item.title
+
+
+def _in_short(item: Item) -> str:
+    if isinstance(item, Email):
+        return f"{item.id}, e-mail of {item.timestamp[:10]} from {item.sender}: {item.subject}. {item.body}"
+    if isinstance(item, Document):
+        return f"{item.id}, document: {item.title}. {item.content}"
+    return f"{item.id}, event on {item.start_time[:16]}: {item.title}. {item.description}"

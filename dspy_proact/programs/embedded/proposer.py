@@ -16,12 +16,10 @@ from collections.abc import Sequence
 from dspy_proact.programs.embedded.fields import fields_of, outputs_of
 
 _FENCED = re.compile(r"```\n(.*?)\n```", re.DOTALL)
-_PEOPLE = re.compile(r"People graded this response: (\d+) PASS, (\d+) PARTIAL, (\d+) FAIL")
-_JUDGE = re.compile(r"The judge said (PASS|PARTIAL|FAIL)")
+_ERROR = re.compile(r"too (strict|lenient) by (\d+\.\d)")
 _GRADE = "Grade one response by its rubric."
-_LEVELS = {"FAIL": 0.0, "PARTIAL": 1.0, "PASS": 2.0}
-_ASSISTANT = re.compile(r"system prompt|user_message|`history`|The judge graded this response")
-_BARE = "(none: the assistant is told nothing)"
+_ASSISTANT = re.compile(r"system prompt|user_message|`history`")
+_BARE = "(none: nothing is told)"
 _TIPS = ("only when the user is done", "hold back", "next step")
 _INITIATIVE = (
     "Look ahead, but only when the user is done: then take up one thing that they mentioned.",
@@ -70,12 +68,7 @@ def _improved(request: str) -> str:
 
 
 def _rule(request: str) -> str:
-    people = [
-        (2.0 * int(full) + int(partial)) / max(1, int(full) + int(partial) + int(fail))
-        for full, partial, fail in _PEOPLE.findall(request)
-    ]
-    judge = [_LEVELS[grade] for grade in _JUDGE.findall(request)]
-    lead = sum(judge) - sum(people) if len(judge) == len(people) else 0.0
+    lead = sum(float(size) * (1 if error == "lenient" else -1) for error, size in _ERROR.findall(request))
     if lead:
         return _RULES[lead < 0]
     return _RULES[_digest(request) % 2]
