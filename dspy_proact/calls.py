@@ -367,6 +367,16 @@ def collect_calls() -> Generator[list[Call]]:
             outer.extend(calls)
 
 
+@contextmanager
+def uncollected() -> Generator[None]:
+    """Inside, calls are in no collection around it: they are of something else than what is collected."""
+    token = _collected.set(None)
+    try:
+        yield
+    finally:
+        _collected.reset(token)
+
+
 def record_call(call: Call) -> None:
     """Add a call to the open collection; without one it is forgotten."""
     calls = _collected.get()

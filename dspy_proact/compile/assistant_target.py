@@ -1,13 +1,17 @@
 """The program under test of any benchmark as what is compiled: tuned by one judge, tested by another."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import dspy
+from pydantic import BaseModel
 
-from dspy_proact.calls import collect_calls
+from dspy_proact.calls import collect_calls, uncollected
+from dspy_proact.compile.chains import ChainAnswers
 from dspy_proact.compile.folds import split
 from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_at_most, mean_tokens
 from dspy_proact.compile.measured import Examined, guards_of, mean_of, measured_of, measured_rows, tokens_of
@@ -15,16 +19,15 @@ from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import PROPOSER, OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.evaluation.ask import Ask
-from dspy_proact.evaluation.benchmark import Benchmark, Start
-from dspy_proact.evaluation.checks import checked, require_answer
-from dspy_proact.evaluation.own_file import located
-from dspy_proact.evaluation.participant import fingerprint_of, role_of
+from dspy_proact.evaluation.benchmark import NO_ROLES, Benchmark, Start
+from dspy_proact.evaluation.checks import checked
+from dspy_proact.evaluation.participant import Roles, fingerprint_of, further_specs, role_of
 from dspy_proact.evaluation.tuning import Feedback
-from dspy_proact.models import AllowedModels, ModelSpec
-from dspy_proact.programs.asking import ask_now, run_now
+from dspy_proact.models import EMBEDDED, AllowedModels, Model, ModelSpec
+from dspy_proact.programs.asking import run_here
 from dspy_proact.programs.card import CardRow, DataSource, overlap, texts_in
 from dspy_proact.recipe import Recipe
-from dspy_proact.runs import CONTROL, Case, CaseSet, Scored, Settings
+from dspy_proact.runs import CONTROL, Case, CaseSet, Scored, Settings, as_kept, limited
 from dspy_proact.stats import score_change
 
 _ASSUMED_WORDS = 300
@@ -49,11 +52,14 @@ class AssistantTarget(Target):
         system_prompt: What the program is told at the start; its own where None.
         start: An artefact to go on from instead.
         revision: Of the published corpus.
+        roles: The model of each further role of the answers; as in `Evaluation`.
+        limit: The most cases, the same that `Scope(limit=...)` takes, and as many control cases; None for all.
     """
 
     role = "assistant"
     taught = True
     items: Sequence[Case]
+    _chains: ChainAnswers
     _graded: dict[tuple[str, str], Scored[Any] | None]
     """Of one training set, grades by case and answer; None for a verdict that could not be read."""
 
@@ -72,13 +78,15 @@ class AssistantTarget(Target):
         system_prompt: str | None = None,
         start: Path | None = None,
         revision: str | None = None,
+        roles: Roles = NO_ROLES,
+        limit: int | None = None,
     ):
         super().__init__(benchmark, settings)
         declared = self.declared
         if not isinstance(corpus, CaseSet):
             corpus = checked(declared, "read", declared.read(corpus, self.settings, revision))
-        self.case_set: CaseSet = corpus
-        self.case_set.require(self.settings)
+        corpus.require(self.settings)
+        self.case_set = limited(corpus, limit)
         self._read(self.case_set.cases, self.case_set.cases)
         if wrong := [name for name in strata if name not in declared.strata]:
             raise UsageError(f"{wrong[0]!r} is no {declared.nouns.stratum}; they are {', '.join(declared.strata)}")
@@ -88,11 +96,12 @@ class AssistantTarget(Target):
             raise UsageError("`start` has a prompt of its own; leave `system_prompt` out")
         source, rows = self.case_set.corpus, tuple(sorted({declared.mark(case.view) for case in self.items}))
         self.data = DataSource(name=source.name, sha256=self.case_set.sha256, revision=source.revision, rows=rows)
+        spec, tuned_by = ModelSpec.of(model), ModelSpec.of(judge)
+        self.further = further_specs(declared, self.settings, roles, spec.name == EMBEDDED)
         self._begin(Start(system_prompt, start), f"these {declared.nouns.rows}")
         self.measured = measured_of(declared, self.tuning.rows, self.items, self.strata)
         self.guards = guards_of(self.measured, margins or {}, self.items)
-        spec, tuned_by = ModelSpec.of(model), ModelSpec.of(judge)
-        models, self.judges = {"assistant": (spec, role_of(declared, "assistant"))}, dict[str, Any]()
+        models, self.judges = {"assistant": (spec, role_of(declared, "assistant"))} | self.further, dict[str, Any]()
         if (reporting := declared.judge(self.settings, Start())) is not None:
             tuning = self.tuning.student(declared.judge(self.settings, Start()))
             AllowedModels().require(reporting)
@@ -109,10 +118,16 @@ class AssistantTarget(Target):
             "judging": [*judging, declared.controls and declared.controls.prompt()],
         }
 
+    def opened(self, models: Mapping[str, Model], width: int) -> Self:
+        """A copy that asks these models, so many cases at once, and remembers its answers in chains."""
+        made = super().opened(models, width)
+        made._chains = ChainAnswers(made.items)
+        return made
+
     def learning_from(self, items: Sequence[Case]) -> Self:
         """A copy that knows these cases alone, and remembers their grades."""
         made = super().learning_from(items)
-        made._graded = {}
+        made._graded, made._chains = {}, ChainAnswers(items)
         return made
 
     def chosen(self, items: Sequence[Case]) -> list[Case]:
@@ -126,12 +141,19 @@ class AssistantTarget(Target):
     # How an answer is graded
 
     def answer(self, program: Any, item: Case) -> dspy.Prediction:
-        """The benchmark's answer to a case, as `answer` of the prediction."""
-        ask = Ask(program, self.models["assistant"].lm, self.settings, ask_now)
-        with dspy.context(disable_history=True), located(self.declared, "answer"):
-            answer = run_now(self.declared.answer(item, ask))
-        require_answer(self.declared, answer)
-        return dspy.Prediction(answer=answer)
+        """The benchmark's answer to a case, as `answer` of the prediction; in a chain those before it come first."""
+        ask = Ask.in_compile(program, self.models["assistant"].lm, self.settings, self.handles)
+
+        def answered(case: Case, earlier: Sequence[Any]) -> BaseModel:
+            kept = as_kept(run_here(replace(ask, earlier=earlier).answer(self.declared, case)))
+            return self.declared.answer_type.model_validate(kept)  # as a run grades it
+
+        def before(case: Case, earlier: Sequence[Any]) -> BaseModel | None:
+            with uncollected(), dspy.context(trace=None), suppress(ContentError):
+                return answered(case, earlier)
+            return None
+
+        return dspy.Prediction(answer=answered(item, self._chains.before(program, item, before)))
 
     def examine(self, program: Any, case: Case, judge: str = "judge") -> Examined:
         """A program's answer at a case with the grade of a judge."""
@@ -144,7 +166,7 @@ class AssistantTarget(Target):
             except ContentError:
                 answer = None
         scored = None if answer is None else self.grade(case, answer, judge)
-        return Examined(answer, scored, tokens_of(calls), words)
+        return Examined(answer, scored, tokens_of([call for call in calls if call.role == self.role]), words)
 
     def examine_all(self, program: Any, cases: Sequence[Case]) -> dict[str, Examined]:
         """A program at cases side by side, graded by the tuning judge; by key, in their order."""
@@ -154,11 +176,10 @@ class AssistantTarget(Target):
     def grade(self, case: Case, answer: Any, judge: str = "judge") -> Scored[Any] | None:
         """The grade of an answer; None where the verdict cannot be read."""
         lm = self.models[judge].lm if judge in self.models else None
-        ask = Ask(self.judges.get(judge), lm, self.settings, ask_now)
+        ask = Ask.in_compile(self.judges.get(judge), lm, self.settings)
         try:
-            # Grading is no step of the program, so it is in no trace.
-            with dspy.context(lm=lm, trace=None), located(self.declared, "grade"):
-                return run_now(self.declared.grade(case, answer, ask))
+            with dspy.context(trace=None):  # grading is no step of the program
+                return run_here(ask.grade(self.declared, case, answer))
         except ContentError:
             return None
 

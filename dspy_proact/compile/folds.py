@@ -9,16 +9,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel
-
 from dspy_proact.errors import UsageError
-from dspy_proact.runs import Nouns
+from dspy_proact.runs import Case, Nouns
 
 Item = TypeVar("Item", bound=Any)
 
 
-def joined(units: Mapping[str, str], views: Mapping[str, BaseModel]) -> Mapping[str, str]:
-    """Units by the keys of items; units whose items programs see alike, such as a row that stands twice, are one."""
+def joined(units: Mapping[str, str], cases: Sequence[Case]) -> Mapping[str, str]:
+    """Units by the keys of cases; units that share a chain, or whose cases programs see alike, are one.
+
+    A row that stands twice makes such cases.
+    """
     same, holder = {unit: unit for unit in units.values()}, dict[str, str]()
 
     def root(unit: str) -> str:
@@ -26,9 +27,10 @@ def joined(units: Mapping[str, str], views: Mapping[str, BaseModel]) -> Mapping[
             unit = same[unit]
         return unit
 
-    for key, view in views.items():
-        unit = root(units[key])
-        same[unit] = root(holder.setdefault(view.model_dump_json(), unit))
+    for case in cases:
+        for shared in (case.view.model_dump_json(), *([f"chain {case.chain}"] if case.chain else [])):
+            unit = root(units[case.key])
+            same[unit] = root(holder.setdefault(shared, unit))
     return {key: root(unit) for key, unit in units.items()}
 
 

@@ -29,14 +29,15 @@ from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import PROPOSER, OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, StageError, UsageError
+from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.participant import role_of
 from dspy_proact.evaluation.people import WorkedCase, is_cut, parts_of, worked_cases_of
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, ratings_named
 from dspy_proact.evaluation.tuning import Feedback, ScoredPrediction
 from dspy_proact.models import ModelSpec
-from dspy_proact.programs.answer import ours
 from dspy_proact.programs.artefact import Cuts
+from dspy_proact.programs.asking import run_here
 from dspy_proact.programs.card import DataSource, overlap, texts_in
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import Settings
@@ -65,6 +66,7 @@ class JudgeTarget(Target):
         votes: Verdicts on each answer.
         start: An artefact to go on from; the benchmark's judge as it is where None.
         guards: What the start gets right and no candidate may lose: `cases`, the worked cases of the judge's rules.
+        limit: The most rated answers, in the order in which `Scope(limit=...)` takes cases; None for all.
     """
 
     role = "judge"
@@ -83,6 +85,7 @@ class JudgeTarget(Target):
         votes: int = 1,
         start: Path | None = None,
         guards: Collection[str] = (),
+        limit: int | None = None,
     ):
         super().__init__(benchmark or (ratings and ratings.benchmark), settings)
         declared, self.votes = self.declared, votes
@@ -92,7 +95,8 @@ class JudgeTarget(Target):
             raise UsageError(f"{declared.name} is graded without a judge; there is none to tune")
         read = ratings or ratings_named(declared, "sample", self.settings)
         assert read is not None, "the sample is a name of ratings"
-        self.ratings, items = read, self._graded(read)
+        self.ratings = read = read.limited(limit)
+        items = self._graded(read)
         self._read(items, [item.case for item in items])
         self.data = DataSource(
             name=read.name,
@@ -156,16 +160,18 @@ class JudgeTarget(Target):
 
     def answer(self, program: Any, item: RatedItem) -> dspy.Prediction:
         """A judge's verdict on an answer."""
-        with dspy.context(lm=self.models["judge"].lm):
-            return program(**self.inputs(item))
+        return self._verdict(program, self.models["judge"].lm, self.inputs(item))
+
+    def _verdict(self, judge: Any, lm: Any, inputs: Mapping[str, Any]) -> dspy.Prediction:
+        return run_here(Ask.in_compile(judge, lm, self.settings)(**inputs))
 
     def vote(self, judge: Any, item: RatedItem | WorkedCase) -> Votes:
         """A judge's verdicts on an answer, each under a rollout of its own; those that could be read."""
         lm = self.models["judge"].lm
         verdicts, question = list[ScoredPrediction](), self.tuning.question(item.case, item.answer)
         for rollout in (lm, *(lm.copy(rollout_id=number) for number in range(1, self.votes))):
-            with suppress(ContentError), dspy.context(lm=rollout, trace=None), ours():
-                prediction = judge(**question.inputs)
+            with suppress(ContentError), dspy.context(trace=None):
+                prediction = self._verdict(judge, rollout, question.inputs)
                 verdicts.append(ScoredPrediction(prediction, question.read(prediction)))
         return verdicts
 

@@ -3,7 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import dspy
@@ -17,7 +18,8 @@ from dspy_proact.evaluation.compiled import compiled_program
 from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.evaluation.tuning import Feedback, tuning_of
-from dspy_proact.models import AllowedModels, Model, ModelSpec, Role
+from dspy_proact.models import AllowedModels, Gate, Model, ModelSpec, Role, open_model
+from dspy_proact.models.dspy_internals import async_engine_of
 from dspy_proact.plain_text import map_texts, tame
 from dspy_proact.programs.artefact import Artefact, Cuts, ProgramRole, read_artefact
 from dspy_proact.programs.card import DataSource
@@ -113,6 +115,8 @@ class Target(ABC):
     """What else decides the compile, as JSON."""
     specs: Mapping[str, tuple[ModelSpec, Role]]
     """Models by what each is asked for: the program's own is named as its role."""
+    further: Mapping[str, tuple[ModelSpec, Role]] = MappingProxyType({})
+    """Those of them that are further roles of the answers."""
     models: Mapping[str, Model]
     """The same, opened by the compile."""
     width: int
@@ -126,17 +130,17 @@ class Target(ABC):
         self.tuning.require(self.role)
 
     def _read(self, items: Sequence[Any], cases: Sequence[Case]) -> None:
-        """Set items and the units of their cases; what programs see alike, such as a row given twice, is one."""
+        """Set items and the units of their cases, as `joined` makes them."""
         self.items = tuple(items)
-        self.units = joined(self.tuning.units(cases), {case.key: case.view for case in cases})
+        self.units = joined(self.tuning.units(cases), cases)
 
     def _begin(self, start: Start, data: str) -> Artefact | None:
         """Set the start; its artefact where it names a file. `data` is what the rows of the data are called.
 
         Raises a `UsageError` where the start cannot be used, or has seen some of the rows that are to be tested.
         """
-        program = self.tuning.student(compiled_program(self.declared, self.settings, start, self.role))
-        AllowedModels().require(program)
+        handles = {name: open_model(spec, role, Gate()).lm for name, (spec, role) in self.further.items()}
+        self._start, program = start, self._built(start, handles)
         artefact = read_artefact(start.file, self.role) if start.file else None
         if artefact:
             self.learned_before = artefact.card.learned_from
@@ -148,10 +152,30 @@ class Target(ABC):
         self.start, self.start_hash = Tuned(program), artefact.digest if artefact else fingerprint_of(program)
         return artefact
 
+    def _built(self, start: Start, handles: Mapping[str, Any]) -> Any:
+        """The program of a start, with models of further roles for its tools; `UsageError` where it cannot be tuned."""
+        program = compiled_program(self.declared, self.settings, start, self.role, handles)
+        AllowedModels(handles.values()).require(program)
+        for name, predictor in program.named_predictors():
+            if predictor.lm is not None:
+                role = async_engine_of(predictor.lm).gated.caller.role
+                raise UsageError(
+                    f"{name}: asks the model of the {role}, and a compile tunes what asks the model under test; ask "
+                    f"the {role} in `answer`, or by a tool that is no part of the program"
+                )
+        return self.tuning.student(program)
+
+    @property
+    def handles(self) -> Mapping[str, Any]:
+        """The models of the further roles, as answers ask them."""
+        return {name: self.models[name].lm for name in self.further}
+
     def opened(self, models: Mapping[str, Model], width: int) -> Self:
         """A copy that asks these models, so many items at once."""
         made = copy(self)
         made.models, made.width = models, width
+        if made.further:
+            made.start = replace(made.start, program=made._built(made._start, made.handles))
         return made
 
     def learning_from(self, items: Sequence[Any]) -> Self:

@@ -42,6 +42,13 @@ class Ask:
         allowed.require(program)
         return cls(program, lm, settings, Direct(lm) if lm else None, roles=roles, allowed=allowed)
 
+    @classmethod
+    def in_compile(
+        cls, program: Any, lm: dspy.LM | None, settings: Settings, roles: Mapping[str, Any] = NO_ROLES
+    ) -> "Ask":
+        """Asks through DSPy, whose traces a compile needs, and blocks meanwhile: for `run_here`."""
+        return cls(program, lm, settings, ask_now, roles=roles, allowed=AllowedModels([lm, *roles.values()]))
+
     async def answer(self, declared: Benchmark[Any, Any], case: Case) -> BaseModel:
         """A benchmark's answer to a case; raises a `StageError` when there is none."""
         with located(declared, "answer"), self._alone(declared):
@@ -58,23 +65,24 @@ class Ask:
 
     async def __call__(self, **inputs: Any) -> dspy.Prediction:
         """The program's prediction; raises errors of `errors`, such as a `StageError` where there is none."""
-        own = isinstance(self.program, Program)
-        if own and self.asking not in (None, ask_now):
+        own = isinstance(self.program, Program) and self.asking is not None
+        if own and self.asking is not ask_now:
             return await self.program.answer_by(self.asking, **inputs)
-        # DSPy would remember ten thousand calls, images included, which nothing reads; a compile needs its traces.
-        lean = {"disable_history": True} | ({} if self.asking is ask_now else {"max_trace_size": 0})
-        with ours(), dspy.context(lm=self.lm, **lean):
-            if self.asking is ask_now:
-                return await self.program.answer_by(ask_now, **inputs) if own else self.program(**inputs)
-            return await self.program.acall(**inputs)
+        with ours(), dspy.context(lm=self.lm, **self._lean):
+            return await (self.program.answer_by(ask_now, **inputs) if own else self.program.acall(**inputs))
+
+    @property
+    def _lean(self) -> dict[str, Any]:
+        """DSPy would remember ten thousand calls, images included, which nothing reads; a compile needs its traces."""
+        return {"disable_history": True} | ({} if self.asking is ask_now else {"max_trace_size": 0})
 
     @contextmanager
     def _alone(self, declared: Benchmark[Any, Any]) -> Generator[None]:
         """Inside, whatever is asked through DSPy goes to this model, or to one of the roles, and to no other."""
-        if file_of(declared) is None and isinstance(self.program, Program | None):
-            yield  # all of it is ours, and asks no other way
+        ours_alone = file_of(declared) is None and isinstance(self.program, Program | None)
+        if ours_alone and self.asking is not ask_now:
+            yield  # it asks no other way
             return
-        lean = {"disable_history": True, "max_trace_size": 0}
         callbacks = [*dspy.settings.callbacks, self.allowed]
-        with ours(), dspy.context(lm=self.lm or dspy.settings.lm, callbacks=callbacks, **lean):
+        with ours(), dspy.context(lm=self.lm or dspy.settings.lm, callbacks=callbacks, **self._lean):
             yield

@@ -139,6 +139,23 @@ def further_models(
 ) -> dict[str, AnyModel]:
     """The models of a benchmark's further roles, and the embedder that its settings name, by role; of a rule none.
 
+    Raises as `further_specs` does.
+    """
+    specs = further_specs(declared, settings, roles, embedded)
+    further: dict[str, AnyModel] = {name: open_model(*named, gate) for name, named in specs.items()}
+    if declared.rule(settings) is None and "embedder" in type(settings).model_fields:
+        from dspy_proact.evaluation.embedding import embedder_of
+
+        if embedder := embedder_of(settings, gate):
+            further[EMBEDDER] = embedder
+    return further
+
+
+def further_specs(
+    declared: Benchmark[Any, Any], settings: Settings, roles: Roles, embedded: bool
+) -> dict[str, tuple[ModelSpec, Role]]:
+    """The models of a benchmark's further roles, by role; of a rule none.
+
     A role without a named model is played by the stand-in beside the stand-in (`embedded`), else by the benchmark's.
     Raises a `UsageError` where there is no such role, or no model of one.
     """
@@ -149,18 +166,13 @@ def further_models(
         raise UsageError(f"`roles.{name}`: {problem}; leave it out")
     if rule is not None:
         return {}
-    further = dict[str, AnyModel]()
+    specs = dict[str, tuple[ModelSpec, Role]]()
     for name, usual in declared.roles.items():
         if (named := roles.get(name, EMBEDDED if embedded else usual)) is None:
             problem = f"{declared.name} declares no model of its {name}: name it with `roles.{name}`"
             raise UsageError(f"{problem}; `roles.{name}=embedded` is the stand-in, which measures nothing")
-        further[name] = open_model(named, role_of(declared, name), gate)
-    if "embedder" in type(settings).model_fields:
-        from dspy_proact.evaluation.embedding import embedder_of
-
-        if embedder := embedder_of(settings, gate):
-            further[EMBEDDER] = embedder
-    return further
+        specs[name] = ModelSpec.of(named), role_of(declared, name)
+    return specs
 
 
 def program_name(program: Any) -> str:

@@ -19,7 +19,7 @@ from dspy_proact.evaluation.people import HumanGrade, Part, People, parts_of
 from dspy_proact.files.labels import Label, LabelFile
 from dspy_proact.plain_text import encodable
 from dspy_proact.plain_text import shown as quoted
-from dspy_proact.runs import Case, Nouns, Settings, answer_text
+from dspy_proact.runs import Case, Nouns, Settings, answer_text, seeded_order
 from dspy_proact.types import Frozen
 
 
@@ -88,6 +88,10 @@ class RatedItem:
         """Everything that is known of it but the judge's grade, as JSON."""
         parts = (part and part.model_dump(mode="json") for part in (self.view, self.answer))
         return [self.key, self.group, self.stratum, self.text, *parts, dict(self.meta)]
+
+
+_NOTHING = Frozen()
+"""In place of the view of an item that may have none."""
 
 
 class RatingsSource(Frozen):
@@ -207,6 +211,21 @@ class Ratings:
             for key, rows in self.by_item.items()
         }
         return tuple(replace(item, grades=by_part[item.key]) for item in self.items if by_part[item.key])
+
+    def limited(self, limit: int | None) -> "Ratings":
+        """Its first rated items, in the order that a run's limit goes by, with their grades; itself if it has no more.
+
+        Raises a `UsageError` for a limit below 1.
+        """
+        if limit is not None and limit < 1:
+            raise UsageError(f"`limit={limit}`: must be 1 or more")
+        rated = {item.key for item in self.rated}
+        if limit is None or limit >= len(rated):
+            return self
+        order = seeded_order([Case(item.key, item.group, item.stratum, _NOTHING) for item in self.rated])
+        taken = {case.key for case in order[:limit]}
+        items, grades = ((one for one in several if one.key in taken) for several in (self.items, self.grades))
+        return replace(self, items=tuple(items), grades=tuple(grades))
 
     @property
     def raters(self) -> tuple[str, ...]:

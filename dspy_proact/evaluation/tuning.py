@@ -167,8 +167,6 @@ class Tuning:
             raise UsageError("there is nothing to tune: as set, no model is asked; leave the baseline out")
         if getattr(self.settings, "embedder", None):
             raise UsageError("`settings.embedder`: a compile embeds nothing; leave it out")
-        if roles := " and ".join(self.declared.roles):
-            raise UsageError(f"answers of {self.declared.name} take the {roles} too; a compile asks the program alone")
 
     def units(self, cases: Sequence[Case]) -> Mapping[str, str]:
         """What folds keep together, by the key of a case."""

@@ -66,8 +66,8 @@ class LoggedEngine(Described):
                 other error as a wrong answer.
             StorageFault: The reply cannot be kept.
         """
-        if self.log:
-            return await self.in_compile(self.log, self.name(request), request)
+        if self.log:  # it blocks: what an answer awaits is done in the order in which it is awaited
+            return LoggedFace(self).complete(request)
         if stage := open_stage():
             return await self._in_stage(stage, request)
         with collect_calls() as attempts:
@@ -235,6 +235,10 @@ class LoggedLM(dspy.LM):
 
     def __init__(self, model: str, engine: LoggedEngine, **config: Any):
         super().__init__(model, engine=LoggedFace(engine), async_engine=engine, num_retries=0, cache=False, **config)
+
+    def __deepcopy__(self, _: Any) -> "LoggedLM":
+        """Itself: a copy of a program asks the same models."""
+        return self
 
     def copy(self, **changes: Any) -> dspy.LM:
         """A copy with other settings, whose rollout is part of a request's name in a compile."""

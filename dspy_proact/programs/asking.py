@@ -1,6 +1,9 @@
 """How a program asks a model: one body, which `forward` runs with `ask_now`, and `aforward` awaits with `ask`."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, TypeVar, cast
 
 import dspy
@@ -64,6 +67,38 @@ def run_now(body: Coroutine[Any, Any, T]) -> T:
     except StopIteration as end:
         return end.value
     raise AssertionError("a synchronous program waited for something")
+
+
+class _AtOnce(ThreadPoolExecutor):
+    """Does work in the thread that submits it."""
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **named: Any) -> Future[T]:
+        done = Future[T]()
+        try:
+            done.set_result(fn(*args, **named))
+        except BaseException as error:
+            done.set_exception(error)
+        return done
+
+
+def run_here(body: Coroutine[Any, Any, T]) -> T:
+    """The result of a body that may await anything, in an event loop of this thread, as a compile needs it.
+
+    What it awaits of models and threads is done in this thread, in the order in which it is awaited, so that traces of
+    DSPy's stand in the same order each time.
+    """
+
+    def run() -> T:
+        with asyncio.Runner() as runner:
+            runner.get_loop().set_default_executor(_AtOnce())
+            return runner.run(body)
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return run()
+    with ThreadPoolExecutor(1) as pool:  # a notebook's loop runs in this one
+        return pool.submit(copy_context().run, run).result()
 
 
 def image_inputs(program: dspy.Module) -> list[str]:

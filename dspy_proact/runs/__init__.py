@@ -3,7 +3,7 @@
 
 from dspy_proact.runs.bar import Bar, RunBar, in_notebook
 from dspy_proact.runs.benchmark import CONTROL, Case, CaseSet, ExpectedCall, Scope, Scored, Settings
-from dspy_proact.runs.case_order import seeded_order, select_cases
+from dspy_proact.runs.case_order import limited, seeded_order, select_cases
 from dspy_proact.runs.causes import cause_lines, causes_of
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, controls_of
 from dspy_proact.runs.interrupt import orderly_interrupt, run_to_end
@@ -30,5 +30,5 @@ from dspy_proact.runs.manifest import (
 )
 from dspy_proact.runs.outcome import Evidence, Outcome, Outcomes, State, read_run
 from dspy_proact.runs.reuse import ReuseSource
-from dspy_proact.runs.runner import Observer, Runner, attempted
+from dspy_proact.runs.runner import Observer, Runner, as_kept, attempted
 from dspy_proact.runs.votes import cut_label, majority_label

@@ -3,8 +3,10 @@
 import hashlib
 from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
-from dspy_proact.runs.benchmark import Case
+from dspy_proact.errors import UsageError
+from dspy_proact.runs.benchmark import CONTROL, Case, CaseSet
 
 
 def select_cases(cases: Sequence[Case], limit: int | None = None, strata: Collection[str] = ()) -> list[Case]:
@@ -18,6 +20,21 @@ def select_cases(cases: Sequence[Case], limit: int | None = None, strata: Collec
         return chosen
     taken = {case.key for case in seeded_order(chosen)[:limit]}
     return [case for case in chosen if case.key in taken]
+
+
+def limited(case_set: CaseSet, limit: int | None) -> CaseSet:
+    """The cases that a run of this limit asks for, with as many control cases; the same set where that is all of them.
+
+    Raises a `UsageError` for a limit below 1.
+    """
+    if limit is not None and limit < 1:
+        raise UsageError(f"`limit={limit}`: must be 1 or more")
+    parts = ([case for case in case_set.cases if (case.stratum == CONTROL) is control] for control in (False, True))
+    taken = {case.key for part in parts for case in select_cases(part, limit)}
+    cases = tuple(case for case in case_set.cases if case.key in taken)
+    if len(cases) == len(case_set.cases):
+        return case_set
+    return replace(case_set, cases=cases, sha256=CaseSet.of(case_set.corpus.name, cases).sha256)
 
 
 def seeded_order(cases: Sequence[Case]) -> list[Case]:

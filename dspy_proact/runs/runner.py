@@ -195,13 +195,13 @@ class Runner:
         """The answer or the grade, as it is kept."""
         if key.stage == "response":
             with collect_calls() as calls:
-                answer = _as_kept(await self.benchmark.answer(work.case, self._chains.earlier(work)))
+                answer = as_kept(await self.benchmark.answer(work.case, self._chains.earlier(work)))
             return {"answer": answer, "truncated": was_cut(calls)}
         kept = self.ledger.answer(work)
         assert kept is not None, "a verdict is open only after its response"
         answer = self.benchmark.answer_type.model_validate(kept)
         scored = await self.benchmark.grade(work.case, answer, key.judge)
-        return {"grade": VerdictRecord.of(scored, _as_kept(scored.detail))}
+        return {"grade": VerdictRecord.of(scored, as_kept(scored.detail))}
 
 
 async def attempted(stage: Awaitable[T]) -> T | Failure:
@@ -217,7 +217,7 @@ async def attempted(stage: Awaitable[T]) -> T | Failure:
         return Failure(kind="provider", reason="unexpected", detail=f"{type(error).__name__}: {error}")
 
 
-def _as_kept(model: BaseModel) -> dict[str, Any]:
+def as_kept(model: BaseModel) -> dict[str, Any]:
     """A model as it will be read from disk, so that what is graded is what is kept; raises `ValueError` for a nan."""
     text = json.dumps(model.model_dump(), default=str, ensure_ascii=False, allow_nan=False)
     return json.loads(text.encode("utf-8", "replace"))

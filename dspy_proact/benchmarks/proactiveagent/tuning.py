@@ -43,9 +43,6 @@ class OwnTuning(Tuning):
                 )
             return
         super().require(role)
-        if settings.history:
-            why = "a compile asks about each turn by itself, and has no earlier proposals to show"
-            raise UsageError(f"`settings.history={settings.history}`: {why}; leave it out")
         settings.require_effect(settings.model_fields_set)
 
     def aim(self, role: ProgramRole, predictor: str, words: float | None, harm: float | None) -> Aim:

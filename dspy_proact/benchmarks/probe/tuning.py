@@ -57,11 +57,6 @@ class OwnTuning(Tuning):
                 )
             return
         super().require(role)
-        if settings.agent not in ("single", "stages"):
-            why = "what it asks depends on answers"
-            raise UsageError(f"`settings.agent={settings.agent}`: {why}; tune single or stages")
-        if settings.oracle != "none":
-            raise UsageError(f"`settings.oracle={settings.oracle}`: cannot be tuned; leave it out")
         settings.require_effect(settings.model_fields_set)
 
     def aim(self, role: ProgramRole, predictor: str, words: float | None, harm: float | None) -> Aim:
