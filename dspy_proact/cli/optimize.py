@@ -11,18 +11,28 @@ import click
 
 from dspy_proact.cli.next_step import CALLS, Next, Typed, say_next
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.benchmark import BENCHMARK, CORPUS, BenchmarkChoice, corpus_of, known_names, strata_options
+from dspy_proact.cli.options.benchmark import (
+    BENCHMARK,
+    CORPUS,
+    BenchmarkChoice,
+    corpus_of,
+    known_names,
+    limit_option,
+    strata_options,
+)
 from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
 from dspy_proact.cli.options.models import (
     EMBEDDED,
     GATE,
+    ROLES,
     SYSTEM_PROMPT,
     NamedModel,
+    NamedRoles,
     model_options,
     recipe_options,
     text_of,
 )
-from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
+from dspy_proact.cli.options.verb import Heading, Section, first_typed, flags_of, verb
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.optimizer_names import optimizers_of
@@ -67,8 +77,13 @@ def margin_of(text: str) -> tuple[str, float | None]:
         "Another judge, which tests the result. Default: that of --judge, for an embedded model; required otherwise.",
     ),
     model_options("--proposer", "Model that writes prompts. Default: that of --judge."),
+    ROLES,
     CORPUS,
-    Section(Heading.CASES, *strata_options("Stratum to tune for; repeatable. Default: the benchmark's.")),
+    Section(
+        Heading.CASES,
+        limit_option("cases"),
+        *strata_options("Stratum to tune for; repeatable. Default: the benchmark's."),
+    ),
     recipe_options(optimizers_of("assistant")),
     Section(
         Heading.RECIPE,
@@ -86,7 +101,7 @@ def margin_of(text: str) -> tuple[str, float | None]:
     ),
     GATE,
     option.output("the compile. Default: compiles/NAME--ID", "the card"),
-    first="--model --judge --report-judge --benchmark --corpus --optimizer --trials --guard --max-usd --out "
+    first="--model --judge --report-judge --benchmark --corpus --limit --optimizer --trials --guard --max-usd --out "
     "--dry-run --json",
     example="dspy-proact optimize assistant --model openai/gpt-4o \\\n"
     "    --judge openai/gpt-5.4 --report-judge anthropic/claude-opus-4-7 --dry-run",
@@ -98,7 +113,9 @@ def assistant(
     judge: NamedModel,
     report_judge: NamedModel,
     proposer: NamedModel,
+    roles: NamedRoles,
     corpus: str | None,
+    limit: int | None,
     strata: tuple[str, ...],
     phases: tuple[str, ...],
     recipe: "Recipe",
@@ -140,6 +157,8 @@ def assistant(
         system_prompt=text_of(system_prompt),
         start=start,
         revision=_recorded_revision(named, output.out) if named == declared.corpus.name else None,
+        roles=roles.specs(declared, tested.name == EMBEDDED),
+        limit=limit,
     )
     compiling = Compile(target, recipe, gate)
     if compiling.same_judge and not output.dry_run:
@@ -147,7 +166,7 @@ def assistant(
     typed = Typed().beside("--report-judge", "--judge")
     options = [*typed.options("--benchmark", "--set"), *typed.model("--model", EMBEDDED)]
     options += typed.model("--report-judge", EMBEDDED, as_flag="--judge") if target.judges else []
-    options += ["--corpus", named, *typed.options(*CALLS)]
+    options += ["--corpus", named, *typed.options(*flags_of(ROLES), *CALLS)]
     return compile_shown(compiling, recipe, output, partial(say_next, Next.ASSISTANT_COMPILED, options=options))
 
 
@@ -174,6 +193,7 @@ def _recorded_revision(corpus: str, out: Path | None) -> str | None:
     model_options("--judge", "Judge to tune, a litellm name. Default: embedded."),
     model_options("--proposer", "Model that writes instructions. Default: the judge's."),
     label_options("sample", RATINGS, "Ratings of the sample, of the published study (fetched), or your own."),
+    Section(Heading.CASES, limit_option("rated answers")),
     recipe_options(optimizers_of("judge")),
     Section(
         Heading.RECIPE,
@@ -198,6 +218,7 @@ def judge(
     judge: NamedModel,
     proposer: NamedModel,
     labels: Labels,
+    limit: int | None,
     recipe: "Recipe",
     start: Path | None,
     votes: int,
@@ -229,6 +250,7 @@ def judge(
         votes=votes,
         start=start,
         guards=guards,
+        limit=limit,
     )
     compiling = Compile(target, recipe, gate)
     if guards and tuned.name == EMBEDDED:

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from dspy_proact.calls import collect_calls, uncollected
 from dspy_proact.compile.chains import ChainAnswers
 from dspy_proact.compile.folds import split
-from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_at_most, mean_tokens
+from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_at_most
 from dspy_proact.compile.measured import Examined, guards_of, mean_of, measured_of, measured_rows, tokens_of
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import PROPOSER, OutOfFold, Target, Tuned
@@ -29,9 +29,6 @@ from dspy_proact.programs.card import CardRow, DataSource, overlap, texts_in
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import CONTROL, Case, CaseSet, Scored, Settings, as_kept, limited
 from dspy_proact.stats import score_change
-
-_ASSUMED_WORDS = 300
-"""Tokens of an answer in a worked example: assumed."""
 
 
 class AssistantTarget(Target):
@@ -284,29 +281,19 @@ class AssistantTarget(Target):
 
     def roles(self, recipe: Recipe, tuned: int) -> Mapping[str, RoleForecast]:
         """What each model is asked, without repairs and second questions."""
-        program, tested, cases = self.start.program, 2 * len(self.items), self.items
-        expected = [self.declared.forecast.answers(case, program, self.settings) for case in cases]
-        known = [call for calls in expected for call in calls or ()]
+        declared, program, tested = self.declared, self.start.program, 2 * len(self.items)
+        stages = [declared.forecast.answers(case, program, self.settings) for case in self.items]
         predictors = len(program.predictors())
-        questions = max(predictors, *(len(calls or ()) for calls in expected))
-
-        def prompt() -> float:
-            bare = mean_tokens(self.models["assistant"], known)
-            return bare + recipe.max_demos * (bare + _ASSUMED_WORDS)  # a demo is a case and its answer
-
-        longest = max((call.tokens[1] for call in known), default=_ASSUMED_WORDS)
-        price = self.models["assistant"].price
-        roles = {"assistant": RoleForecast(questions * (tuned + tested), prompt, longest, price)}
+        roles = {name: RoleForecast.of_stages(self.models[name], tuned + tested, stages, name) for name in self.further}
+        own = RoleForecast.of_stages(
+            self.models["assistant"], tuned + tested, stages, least=predictors, demos=recipe.max_demos
+        )
+        roles = {"assistant": own} | roles
         if self.judges:
             judge = self.judges["report_judge"]
-            grading = [
-                call for case in cases for call in self.declared.forecast.grades(case, None, judge, self.settings) or ()
-            ]
-            longest = max((call.tokens[1] for call in grading), default=0)
-            per_case = max(1, round(len(grading) / len(cases)))
+            grading = [declared.forecast.grades(case, None, judge, self.settings) for case in self.items]
             for name, count in (("judge", tuned), ("report_judge", tested)):
-                model = self.models[name]
-                roles[name] = RoleForecast(per_case * count, partial(mean_tokens, model, grading), longest, model.price)
+                roles[name] = RoleForecast.of_stages(self.models[name], count, grading)
         tips = len(self.proposal.tips)
         roles["proposer"] = RoleForecast.of_proposer(self.models["proposer"], recipe, predictors, tips)
         return roles

@@ -131,8 +131,9 @@ class Compile:
         roles = target.roles(self.recipe, sum(target.tuned_at_most(self.recipe, train) for train in trains))
         chosen, width = target.chosen(target.items), self.gate.concurrency
         sizes = tuple(Counter(item.group for item in chosen).values())
+        assumption = target.declared.forecast.assumption if target.role == "assistant" else None
         few = nothing_proposed(self.recipe)
-        return Forecast(roles, width, sizes, target.detectable_gain, target.declared.nouns, few)
+        return Forecast(roles, width, sizes, target.detectable_gain, target.declared.nouns, few, assumption)
 
     @cached_property
     def identity(self) -> CompileIdentity:

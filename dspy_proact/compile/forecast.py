@@ -19,6 +19,10 @@ _BRIEF = 6000
 """Tokens of a question to the proposer: assumed."""
 
 
+_ASSUMED_TOKENS = 300
+"""Of an answer in a worked example, or of one of which nothing is known: assumed."""
+
+
 @dataclass(frozen=True)
 class RoleForecast:
     """What one model will be asked at most, without repairs and retries.
@@ -32,6 +36,35 @@ class RoleForecast:
     completion: int
     """Tokens of an answer, if each is as long as the most talkative model's."""
     price: Price
+    known: bool = True
+    """Whether it is known in advance what is asked; where it is not, one call is counted for each answer or grade."""
+
+    @classmethod
+    def of_stages(
+        cls,
+        model: Model,
+        count: int,
+        stages: Sequence[Sequence[ExpectedCall] | None],
+        role: str | None = None,
+        *,
+        least: int = 0,
+        demos: int = 0,
+    ) -> "RoleForecast":
+        """What so many answers or grades ask of their own model, or of a further role, at most as often as any stage.
+
+        None stands for a stage whose calls are not known. `least` is the fewest calls; a demo is a case and its answer.
+        """
+        known = None not in stages
+        own = [[call for call in stage or () if call.role == role] for stage in stages]
+        calls = [call for stage in own for call in stage]
+
+        def prompt() -> float:
+            bare = mean_tokens(model, calls)
+            return bare + demos * (bare + _ASSUMED_TOKENS)
+
+        longest = max((call.tokens[1] for call in calls), default=_ASSUMED_TOKENS if known else 0)
+        most = max(least if known else max(least, 1), *map(len, own))
+        return cls(most * count, prompt, longest, model.price, known)
 
     @classmethod
     def of_proposer(cls, model: Model, recipe: Recipe, predictors: int, tips: int) -> "RoleForecast":
@@ -51,8 +84,8 @@ class RoleForecast:
 
     @property
     def usd(self) -> float | None:
-        """US dollars of all calls; None where the price is not known."""
-        return self.price.of(self.prompt_tokens, self.completion_tokens, calls=self.calls)
+        """US dollars of all calls; None where price or calls are not known."""
+        return None if not self.known else self.price.of(self.prompt_tokens, self.completion_tokens, calls=self.calls)
 
 
 @dataclass(frozen=True)
@@ -71,6 +104,13 @@ class Forecast:
     nouns: Nouns = field(default_factory=Nouns)
     warning: str | None = None
     """A sentence without its full stop, where an optimizer cannot do what it is for."""
+    assumption: str | None = None
+    """What the calls assume, a sentence of the benchmark's."""
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Roles of which it is not known in advance what they are asked."""
+        return tuple(name for name, role in self.roles.items() if not role.known)
 
     @property
     def items(self) -> int:
@@ -157,8 +197,8 @@ def mean_tokens(model: Model, calls: Sequence[ExpectedCall]) -> float:
 class Stand:
     """How far a compile is at one moment."""
 
-    at_most: int
-    """Calls that it takes at most."""
+    at_most: int | None
+    """Calls that it takes at most; None where that is not known."""
     paid: int = 0
     """Calls that were sent by this command, retries apart."""
     kept: int = 0
@@ -214,7 +254,7 @@ class Progress:
     def __init__(self, observer: CompileObserver, forecast: Forecast, kept: int):
         self._observer = observer
         priced = all(role.price.of(0, 0) is not None for role in forecast.roles.values())
-        self._stand = Stand(forecast.calls, kept=kept, usd=0.0 if priced else None)
+        self._stand = Stand(None if forecast.unknown else forecast.calls, kept=kept, usd=0.0 if priced else None)
         self._turn, self._begun = threading.Lock(), time.monotonic()
         observer.started(forecast, self._stand)
 

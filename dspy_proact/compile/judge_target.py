@@ -25,7 +25,7 @@ from dspy_proact.compile.agreement import (
     share_rows,
 )
 from dspy_proact.compile.folds import split
-from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_at_most, mean_tokens
+from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_at_most
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import PROPOSER, OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, StageError, UsageError
@@ -312,16 +312,12 @@ class JudgeTarget(Target):
 
     def roles(self, recipe: Recipe, tuned: int) -> Mapping[str, RoleForecast]:
         """What judge and proposer are asked."""
-        model, judge = self.models["judge"], self.start.program
-        expected = [
-            call
-            for item in self.items
-            for call in self.declared.forecast.grades(item.case, item.answer, judge, self.settings) or ()
-        ]
-        longest, predictors = max((call.tokens[1] for call in expected), default=0), len(judge.predictors())
-        calls, prompt = 2 * len(self.items) * self.votes + tuned, partial(mean_tokens, model, expected)
+        judge, grades = self.start.program, self.declared.forecast.grades
+        stages = [grades(item.case, item.answer, judge, self.settings) for item in self.items]
+        one = [stage and stage[:1] for stage in stages]  # a verdict is one question
+        count, predictors = 2 * len(self.items) * self.votes + tuned, len(judge.predictors())
         return {
-            "judge": RoleForecast(calls, prompt, longest, model.price),
+            "judge": RoleForecast.of_stages(self.models["judge"], count, one, least=1),
             "proposer": RoleForecast.of_proposer(self.models["proposer"], recipe, predictors, len(self.proposal.tips)),
         }
 

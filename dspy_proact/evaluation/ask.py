@@ -65,11 +65,11 @@ class Ask:
 
     async def __call__(self, **inputs: Any) -> dspy.Prediction:
         """The program's prediction; raises errors of `errors`, such as a `StageError` where there is none."""
-        own = isinstance(self.program, Program) and self.asking is not None
-        if own and self.asking is not ask_now:
-            return await self.program.answer_by(self.asking, **inputs)
+        asking = self.asking if isinstance(self.program, Program) else None
+        if asking and asking is not ask_now:
+            return await self.program.answer_by(asking, **inputs)
         with ours(), dspy.context(lm=self.lm, **self._lean):
-            return await (self.program.answer_by(ask_now, **inputs) if own else self.program.acall(**inputs))
+            return await (self.program.answer_by(asking, **inputs) if asking else self.program.acall(**inputs))
 
     @property
     def _lean(self) -> dict[str, Any]:

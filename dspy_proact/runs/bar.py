@@ -21,7 +21,7 @@ class Bar:
     def __init__(self) -> None:
         self._file, self._bar = sys.stderr, None
 
-    def move(self, done: int, total: int) -> None:
+    def move(self, done: int, total: int | None) -> None:
         """Show how far it is; the first call draws the bar."""
         if self._bar is None:
             from tqdm import tqdm

@@ -279,7 +279,6 @@ ELSEWHERE = [
     *((name, "eval --system-prompt x", f"--system-prompt: {name} has no system prompt") for name in SETTINGS),
     ("proactiveagent", "try 'Be kind.'", "proactiveagent has no system prompt"),
     ("proactiveagent", "eval --corpus .", "holds no splits.json"),
-    ("proactiveagent", "optimize assistant --set history=2", "asks about each turn by itself"),
     ("proactiveagent", "try --set history=2", "a trial does not ask for"),
     ("proagentbench", "eval --judge openai/gpt-4o", "--judge"),
     ("proagentbench", "eval --corpus .", "holds no recordings"),

@@ -122,7 +122,7 @@ def test_a_role_without_a_stand_in_must_be_named():
         Evaluation("wishes", benchmark=Alone())
 
 
-def test_a_trial_asks_the_roles_and_a_compile_says_that_it_does_not(server):
+def test_a_trial_asks_the_roles(server):
     server.script = errand
     evaluation = errands(server)
     spec = ModelSpec(name="hosted_vllm/assistant", api_base=server.assistant)
@@ -130,8 +130,6 @@ def test_a_trial_asks_the_roles_and_a_compile_says_that_it_does_not(server):
     trial = Trial(spec, None, benchmark=Errands(), roles=roles, gate=Gate(retries=0))
     (pair,) = trial.run(evaluation.case_set.cases[:1]).pairs
     assert (pair.bare.error, [call.role for call in pair.bare.calls]) == (None, list(ERRAND_CALLS))
-    with pytest.raises(UsageError, match="answers of errands take the user and desk too; a compile asks the program"):
-        AssistantTarget("wishes", benchmark=Errands())
 
 
 # No model outside the gate
@@ -240,8 +238,8 @@ def test_a_model_that_a_program_makes_while_it_is_compiled_is_refused_too(server
     program = """return dspy.Predict(dspy.Signature("message -> reply", "Answer a customer's message."))"""
     smuggling = f"""
         class Smuggler(dspy.Predict):
-            def forward(self, **inputs):
-                dspy.LM("openai/foreign", api_base="{server.base("foreign")}", api_key="none")("hello")
+            async def aforward(self, **inputs):
+                await dspy.LM("openai/foreign", api_base="{server.base("foreign")}", api_key="none").acall("hello")
 
         return Smuggler("message -> reply")"""
     target = AssistantTarget(benchmark=str(write_mine(tmp_path, program, smuggling)))

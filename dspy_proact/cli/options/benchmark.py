@@ -263,8 +263,15 @@ def _scope(*, strata: Sequence[str] = (), phases: Sequence[str] = (), votes: int
 
 
 _TIMES = click.IntRange(1, 1000)
+
+
+def limit_option(what: str) -> click.Option:
+    """`--limit`, of cases or of something else."""
+    return option.number("--limit", click.IntRange(1, 10**9), f"At most N {what}, balanced across groups and strata.")
+
+
 _CASES = (
-    option.number("--limit", click.IntRange(1, 10**9), "At most N cases, balanced across groups and strata."),
+    limit_option("cases"),
     *strata_options("Only this stratum, such as a phase or a difficulty; repeatable."),
     option.flag("--controls", "Run the control cases too, which need only a direct answer."),
 )

@@ -70,13 +70,13 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
 
 def _stand_text(stand: Stand) -> str:
     """Calls, candidates, the best of them, cost and time left, in a line."""
-    parts = [f"{stand.done:,} of at most {stand.at_most:,}"]
+    parts = [f"{stand.done:,}" if stand.at_most is None else f"{stand.done:,} of at most {stand.at_most:,}"]
     if stand.tried:
         best = "" if stand.best is None else f", best {stand.best:.2f}"
         parts.append(f"{stand.tried} candidates{best}")
     if stand.usd:
         parts.append(f"USD {stand.usd:.2f}")
-    if stand.paid >= _FEWEST:
+    if stand.paid >= _FEWEST and stand.at_most is not None:
         left = max(0, stand.at_most - stand.done) * stand.seconds / stand.paid
         parts.append(f"at most {duration(left)} left")
     return "; ".join(parts)
@@ -84,18 +84,24 @@ def _stand_text(stand: Stand) -> str:
 
 def _forecast_text(forecast: Forecast, limits: Limits) -> list[str]:
     """What the items can show, calls, tokens, price, time, and which limit may stop it."""
-    low, high = (duration(seconds) for seconds in forecast.seconds)
-    price = "price unknown" if forecast.usd is None else f"at most USD {forecast.usd:.2f}"
     roles = ", ".join(f"{name.replace('_', ' ')} {role.calls:,}" for name, role in forecast.roles.items())
-    return [
-        *([f"Warning: {forecast.warning}."] if forecast.warning else []),
-        shown_gain(forecast.sizes, forecast.nouns, forecast.detectable_gain),
-        f"At most {forecast.calls:,} calls ({roles}), {forecast.tokens:,} tokens, {price}; "
-        "repairs and retries not counted.",
-        f"Time: {low} to {high} at most, {forecast.concurrency} calls in flight, if a call takes {SECONDS[0]:g} to "
-        f"{SECONDS[1]:g} seconds.",
-        *exceeded(limits, forecast.calls, forecast.tokens, forecast.usd or 0.0),
-    ]
+    calls, counted = f"{forecast.calls:,} calls ({roles})", "repairs and retries not counted."
+    lines = [f"Warning: {forecast.warning}."] if forecast.warning else []
+    lines += [shown_gain(forecast.sizes, forecast.nouns, forecast.detectable_gain)]
+    if forecast.unknown:
+        asked = " and ".join(name.replace("_", " ") for name in forecast.unknown)
+        lines.append(f"Not known in advance: how often {asked} are asked, and so calls, tokens, price and time.")
+        lines.append(f"With one question each: at most {calls}; {counted}")
+    else:
+        low, high = (duration(seconds) for seconds in forecast.seconds)
+        price = "price unknown" if forecast.usd is None else f"at most USD {forecast.usd:.2f}"
+        lines.append(f"At most {calls}, {forecast.tokens:,} tokens, {price}; {counted}")
+        lines.append(
+            f"Time: {low} to {high} at most, {forecast.concurrency} calls in flight, if a call takes {SECONDS[0]:g} to "
+            f"{SECONDS[1]:g} seconds."
+        )
+        lines += exceeded(limits, forecast.calls, forecast.tokens, forecast.usd or 0.0)
+    return [*lines, *filter(None, [forecast.assumption])]
 
 
 def compile_shown(
@@ -150,7 +156,11 @@ def _print_forecast(compiling: Compile, as_json: bool) -> None:
     forecast = compiling.forecast()
     if as_json:
         numbers = ("calls", "prompt_tokens", "completion_tokens", "usd")
-        roles = {name: {number: getattr(role, number) for number in numbers} for name, role in forecast.roles.items()}
+        roles = {
+            name: {number: getattr(role, number) if role.known else None for number in numbers}
+            for name, role in forecast.roles.items()
+        }
+        known = not forecast.unknown
         document: dict[str, Any] = {
             "roles": roles,
             "concurrency": forecast.concurrency,
@@ -158,10 +168,12 @@ def _print_forecast(compiling: Compile, as_json: bool) -> None:
             forecast.nouns.groups: len(forecast.sizes),
             "detectable_gain": forecast.detectable_gain,
             "warning": forecast.warning,
-            "calls": forecast.calls,
+            "calls": forecast.calls if known else None,
             "usd": forecast.usd,
-            "seconds": list(forecast.seconds),
+            "seconds": list(forecast.seconds) if known else None,
         }
+        if not known:
+            document["reason"] = f"not known in advance: what is asked of {' and '.join(forecast.unknown)}"
         print_json(document)
     else:
         models = {f"{role.replace('_', ' ')} {model.name}": model for role, model in compiling.models.items()}

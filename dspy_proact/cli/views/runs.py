@@ -93,7 +93,7 @@ class ProgressOnStderr:
         """Say what happens now."""
         self._say("Stopping: waiting for calls in flight. Press Ctrl-C again to drop them.")
 
-    def _begin(self, what: str, total: int, done: int = 0) -> None:
+    def _begin(self, what: str, total: int | None, done: int = 0) -> None:
         if self._bar:
             self._bar.add_task(what, total=total, completed=done)
             self._bar.start()
