@@ -101,7 +101,7 @@ def margin_of(text: str) -> tuple[str, float | None]:
     ),
     GATE,
     option.output("the compile. Default: compiles/NAME--ID", "the card"),
-    first="--model --judge --report-judge --benchmark --corpus --limit --optimizer --trials --guard --max-usd --out "
+    first="--model --judge --report-judge --benchmark --corpus --optimizer --trials --guard --max-usd --out "
     "--dry-run --json",
     example="dspy-proact optimize assistant --model openai/gpt-4o \\\n"
     "    --judge openai/gpt-5.4 --report-judge anthropic/claude-opus-4-7 --dry-run",

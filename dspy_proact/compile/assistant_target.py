@@ -1,5 +1,6 @@
 """The program under test of any benchmark as what is compiled: tuned by one judge, tested by another."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -277,7 +278,12 @@ class AssistantTarget(Target):
         controls = sum(case.stratum == CONTROL for case in train)
         # A search looks at control cases in every trial, and asks a teacher beside the student.
         search = recipe.trials * controls + learn * self.proposal.demos if recipe.optimizer == "search" else 0
-        return answers_at_most(recipe, learn, compare) + search + guarded_at_most(recipe, len(self._of_guards(train)))
+        chain = max(Counter(case.chain or case.key for case in train).values())
+        return (
+            answers_at_most(recipe, learn, compare, chain)
+            + search
+            + guarded_at_most(recipe, len(self._of_guards(train)))
+        )
 
     def roles(self, recipe: Recipe, tuned: int) -> Mapping[str, RoleForecast]:
         """What each model is asked, without repairs and second questions."""

@@ -167,8 +167,11 @@ def mipro_instructions(recipe: Recipe) -> int:
     return max(2, min(recipe.trials // 2, 8))
 
 
-def answers_at_most(recipe: Recipe, learn: int, compare: int) -> int:
-    """Answers that an optimizer asks for, with so many examples to learn from and to compare on, repairs apart."""
+def answers_at_most(recipe: Recipe, learn: int, compare: int, chain: int = 1) -> int:
+    """Answers that an optimizer asks for, with so many examples to learn from and to compare on, repairs apart.
+
+    Where it asks about a few examples, each takes those before it, in a `chain` of so many at most.
+    """
     trials = recipe.trials
     return (
         compare
@@ -176,7 +179,7 @@ def answers_at_most(recipe: Recipe, learn: int, compare: int) -> int:
             "labeled": compare,
             "bootstrap": (trials + 3) * compare + (trials + 1) * learn,
             "miprov2": (trials + 1) * compare + (trials + 1) * learn,
-            "gepa": (trials + 1) * (compare + 2 * min(learn, MINIBATCH)),
+            "gepa": (trials + 1) * (compare + 2 * min(learn, MINIBATCH * chain)),
             "search": trials * compare + learn,
         }[recipe.optimizer]
     )
