@@ -115,8 +115,8 @@ class Everything(Talks):
     async def answer(self, case, ask):
         before = "; ".join(earlier.reply if earlier else "nothing" for earlier in ask.earlier)
         user = ask.roles["user"]
-        said = (await dspy.Predict("wish -> message").acall(wish=case.view.text, lm=user)).message
-        reply, (back,) = await asyncio.gather(ask(message=said), user.acall(f"{case.view.text}: {before}"))
+        message = (await dspy.Predict("wish -> message").acall(wish=case.view.text, lm=user)).message
+        reply, (back,) = await asyncio.gather(ask(message=message), user.acall(f"{case.view.text}: {before}"))
         last = await ask(message=f"{reply.reply} {back} {before}")
         return Reply(message=back, reply=f"{reply.reply} {last.reply}")
 
@@ -180,34 +180,34 @@ def test_before_is_what_a_run_scores_and_the_program_is_one_for_runs(server, tmp
 @pytest.mark.parametrize("optimizer", ["bootstrap", "miprov2", "gepa"])
 def test_every_optimizer_ends_with_answers_of_every_kind_and_pays_nothing_twice(server, tmp_path, optimizer):
     server.script = answers
-    whole = compiling(server, Everything, optimizer).run(tmp_path / "whole")
+    complete = compiling(server, Everything, optimizer).run(tmp_path / "complete")
     sent = wires(server)
     assert set(sent.values()) == {1}
     server.sent.clear()
     with pytest.raises(LimitReached):
-        compiling(server, Everything, optimizer, limits=Limits(calls=whole.paid // 2)).run(tmp_path / "parts")
+        compiling(server, Everything, optimizer, limits=Limits(calls=complete.paid // 2)).run(tmp_path / "parts")
     resumed = compiling(server, Everything, optimizer).run(tmp_path / "parts")
-    assert (wires(server), resumed.artefact.states) == (sent, whole.artefact.states)
+    assert (wires(server), resumed.artefact.states) == (sent, complete.artefact.states)
 
 
 def test_a_program_answers_each_case_of_a_chain_once_however_many_need_it():
     cases = [
         Case(f"{chain}{number}", chain, "all", Riddle(text=""), chain=chain) for number in range(5) for chain in "ab"
     ]
-    known, asked = ChainAnswers(cases), []
+    known, requests = ChainAnswers(cases), []
 
     def answer(case, earlier):
-        asked.append((case.key, earlier))
+        requests.append((case.key, earlier))
         return None if case.key == "a1" else case.key
 
     program = dspy.Predict("a -> b")
     before = [known.before(program, case, answer) for case in cases[::-1] + cases]
     assert before[-2:] == [("a0", None, "a2", "a3"), ("b0", "b1", "b2", "b3")]
-    assert len(asked) == 8
-    assert dict(asked)["a3"] == ("a0", None, "a2")
+    assert len(requests) == 8
+    assert dict(requests)["a3"] == ("a0", None, "a2")
     program.signature = program.signature.with_instructions("Otherwise.")  # as an optimizer may change it in place
     known.before(program, cases[2], answer)
-    assert len(asked) == 9
+    assert len(requests) == 9
     alone = Case("alone", "a", "all", Riddle(text=""))
     assert known.before(program, alone, answer) == ()
 
@@ -255,11 +255,11 @@ def test_a_limit_takes_the_cases_of_a_run_and_is_another_compile(server, tmp_pat
 
 def test_a_limit_of_rated_answers_takes_the_first_in_the_order_of_a_run():
     """It goes in rounds over the six scenarios, so that the first six answers are of one each."""
-    whole = study(3)
-    few, more = JudgeTarget(whole, limit=6), JudgeTarget(whole, limit=9)
+    complete = study(3)
+    few, more = JudgeTarget(complete, limit=6), JudgeTarget(complete, limit=9)
     assert len({item.group for item in few.items}) == len(few.items) == 6
     assert {item.key for item in few.items} < {item.key for item in more.items}
-    assert few.data.sha256 != JudgeTarget(whole).data.sha256 == JudgeTarget(whole, limit=999).data.sha256
+    assert few.data.sha256 != JudgeTarget(complete).data.sha256 == JudgeTarget(complete, limit=999).data.sha256
 
 
 # The command line

@@ -89,8 +89,8 @@ def _forecast_text(forecast: Forecast, limits: Limits) -> list[str]:
     lines = [f"Warning: {forecast.warning}."] if forecast.warning else []
     lines += [shown_gain(forecast.sizes, forecast.nouns, forecast.detectable_gain)]
     if forecast.unknown:
-        asked = " and ".join(name.replace("_", " ") for name in forecast.unknown)
-        lines.append(f"Not known in advance: how often {asked} are asked, and so calls, tokens, price and time.")
+        models = " and ".join(name.replace("_", " ") for name in forecast.unknown)
+        lines.append(f"Not known in advance: how often {models} are asked, and so calls, tokens, price and time.")
         lines.append(f"With one question each: at most {calls}; {counted}")
     else:
         low, high = (duration(seconds) for seconds in forecast.seconds)
