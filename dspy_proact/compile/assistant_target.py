@@ -12,7 +12,7 @@ import dspy
 from pydantic import BaseModel
 
 from dspy_proact.calls import collect_calls, uncollected
-from dspy_proact.compile.chains import ChainAnswers
+from dspy_proact.compile.chains import ChainAnswers, in_turns
 from dspy_proact.compile.folds import split
 from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_at_most
 from dspy_proact.compile.measured import Examined, guards_of, mean_of, measured_of, measured_rows, tokens_of
@@ -85,7 +85,7 @@ class AssistantTarget(Target):
             corpus = checked(declared, "read", declared.read(corpus, self.settings, revision))
         corpus.require(self.settings)
         self.case_set = limited(corpus, limit)
-        self._read(self.case_set.cases, self.case_set.cases)
+        self._read(in_turns(self.case_set.cases), self.case_set.cases)
         if wrong := [name for name in strata if name not in declared.strata]:
             raise UsageError(f"{wrong[0]!r} is no {declared.nouns.stratum}; they are {', '.join(declared.strata)}")
         wanted = strata or self.tuning.strata or {case.stratum for case in self.items}

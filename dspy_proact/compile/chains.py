@@ -1,12 +1,23 @@
 """What a program answered before in a chain: asked once for each program and chain, however many cases need it."""
 
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.runs import Case
+
+
+def in_turns(cases: Sequence[Case]) -> list[Case]:
+    """The first cases of all chains, with those of none, then the second ones, and so on: few wait for others."""
+    turns = Counter[str]()
+
+    def turn(case: Case) -> int:
+        turns[case.chain] += bool(case.chain)
+        return turns[case.chain]
+
+    return sorted(cases, key=turn)
 
 
 class ChainAnswers:

@@ -31,7 +31,7 @@ from dspy_proact import (
     Scored,
     summarize,
 )
-from dspy_proact.compile.chains import ChainAnswers
+from dspy_proact.compile.chains import ChainAnswers, in_turns
 from dspy_proact.compile.folds import joined
 from dspy_proact.errors import LimitReached, UsageError
 from dspy_proact.programs.embedded import proposer
@@ -210,6 +210,13 @@ def test_a_program_answers_each_case_of_a_chain_once_however_many_need_it():
     assert len(requests) == 9
     alone = Case("alone", "a", "all", Riddle(text=""))
     assert known.before(program, alone, answer) == ()
+
+
+def test_first_cases_of_chains_come_before_second_ones():
+    cases = [Case(f"{chain}{number}", "", "all", Riddle(text=""), chain=chain) for chain in "ab" for number in range(3)]
+    alone = [Case(f"alone{number}", "", "all", Riddle(text="")) for number in range(2)]
+    keys = [case.key for case in in_turns([*cases, *alone])]
+    assert keys == ["alone0", "alone1", "a0", "b0", "a1", "b1", "a2", "b2"]
 
 
 def test_a_chain_is_in_one_fold_whatever_its_groups_and_the_rules_of_units():
