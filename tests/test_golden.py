@@ -37,6 +37,8 @@ from fakes.player import played
 from fakes.server import Server
 from support.player import canonical, form_of
 
+from dspy_proact.programs.artefact import read_artefact
+
 TESTS = Path(__file__).parent
 RENAMED = {
     "apart": ("label_mismatch",),
@@ -309,7 +311,7 @@ def compiled(*arguments: object, optimizers: str = "search gepa", card: bool = T
             (file,) = (path for path in Path(optimizer).glob("*.json") if '"state' in path.read_text("utf-8"))
             made = json.loads(file.read_text("utf-8"))
             program = exact({name: made[name] for name in ("state", "states", "cuts", "votes") if name in made})
-            results[optimizer] = {"folds": made["card"]["fold_scores"], "program": program}
+            results[optimizer] = {"folds": list(read_artefact(file).card.fold_scores), "program": program}
             results[optimizer] |= {"card": shown if card else {}, "requests": requests(server)}
         return results
 

@@ -273,14 +273,12 @@ def judge(
 
 _READ = {
     "--as-prompt": ("--no-demos",),
-    "--diff": ("--start", "--system-prompt", "--json"),
+    "--diff": ("--json",),
     "": ("--explain", "--json"),
 }
 """Options that each form reads; the card is asked for by none."""
 _ABOUT = {
     "--no-demos": "the prompt that --as-prompt prints",
-    "--start": "what --diff compares with",
-    "--system-prompt": "what --diff compares with",
     "--explain": "the card",
     "--json": "the card, or what --diff prints",
 }
@@ -293,13 +291,11 @@ _ABOUT = {
         option.flag("--as-prompt", "Print only its system prompt, or one for each of its questions."),
         option.flag("--no-demos", "With --as-prompt: leave out its worked examples."),
         option.flag("--diff", "Print how its prompt differs from the one that the compile began with."),
-        option.path("--start", "With --diff: the compiled program that it began with."),
-        option.text("--system-prompt", "TEXT|@FILE", "With --diff: the system prompt that it began with."),
-        option.text("--benchmark", "FILE.py", "Your own benchmark, for which it was compiled."),
+        option.text("--benchmark", "FILE.py", "Your own benchmark, whose current signatures it is checked against."),
         option.explain(),
         option.as_json("the card, or with --diff both programs,"),
     ),
-    first="--as-prompt --no-demos --diff --start --system-prompt --explain --json --benchmark",
+    first="--as-prompt --no-demos --diff --explain --json --benchmark",
     example="dspy-proact optimize show compiles/mine/assistant.json --as-prompt",
     brief="Print the card of a compiled program, or its prompt.",
 )
@@ -310,15 +306,12 @@ def show(
     as_prompt: bool,
     no_demos: bool,
     diff: bool,
-    start: Path | None,
-    system_prompt: str | None,
     explain: bool,
     as_json: bool,
 ) -> None:
     """Print the card of a compiled program, by its FILE or the folder of its compile.
 
-    With --diff, how the compile changed its instruction and worked examples; by default compared with the uncompiled
-    program.
+    With --diff, how the compile changed the instruction and worked examples of the program that it began with.
     """
     from dspy_proact.cli.views.compilation import print_card, print_diff
     from dspy_proact.evaluation.compiled import require_current
@@ -338,7 +331,7 @@ def show(
         raise UsageError(f"--benchmark {named}: {file} was compiled for {artefact.benchmark}; leave it out")
     require_current(artefact, file)
     if diff:
-        print_diff(artefact, start, system_prompt, as_json)
+        print_diff(artefact, as_json)
         return
     if not as_prompt:
         print_card(artefact, as_json, explain)

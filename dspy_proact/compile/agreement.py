@@ -1,8 +1,8 @@
 """What a judge is tuned to: agreement with people, part by part, beyond what a constant answer earns."""
 
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -13,21 +13,10 @@ from dspy_proact.evaluation.people import Part, graded_levels, is_cut, parts_of
 from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.evaluation.tuning import Feedback, ScoredPrediction
 from dspy_proact.programs.artefact import Cuts
-from dspy_proact.programs.card import CardRow
-from dspy_proact.runs import Nouns, cut_label
-from dspy_proact.runs.manifest import in_nouns
-from dspy_proact.stats import (
-    START_CUTS,
-    Change,
-    Estimate,
-    Judged,
-    Panel,
-    holm,
-    human_reference,
-    improvement,
-    keep_cuts,
-    score_change,
-)
+from dspy_proact.programs.card_rows import LabelAgreement
+from dspy_proact.programs.item_scores import GradedPart
+from dspy_proact.runs import cut_label
+from dspy_proact.stats import START_CUTS, keep_cuts
 
 _FOLDS = 5
 _NEAREST = 0.5 + 1e-9
@@ -81,48 +70,28 @@ def levels_of(declared: Declared, votes: Votes, cuts: Cuts | None = None) -> dic
 
 
 class Agreement:
-    """Score of verdicts against the labels of one training set.
+    """Score of verdicts against the labels of one training set, as `LabelAgreement` has it.
 
-    Of a part: the verdict's mean disagreement with the labels of the *other* items of its stratum, minus that with its
-    own item's, mapped to [0, 1]: a judge that always answers alike scores 0.5 on average, whatever it answers. Of an
-    item: the mean over the parts that people graded. Labels of other items than the training set's are out of reach.
+    Labels of other items than the training set's are out of reach.
     """
 
     def __init__(self, declared: Declared, items: Sequence[RatedItem]):
         self._parts = {part.name: part for part in parts_of(declared)}
-        self._counts = Counter((name, item.stratum) for item in items for name in item.grades)
-        self._sums: defaultdict[tuple[str, str], Sequence[float]] = defaultdict(list)
-        for item in items:
-            for name in item.grades:
-                cell, own = (name, item.stratum), soft(item, self._parts[name])
-                before = self._sums[cell] or [0.0] * len(own)
-                self._sums[cell] = [a + b for a, b in zip(before, own, strict=True)]
+        nominal = {name: part.scale == "nominal" for name, part in self._parts.items()}
+        self._metric = LabelAgreement(nominal, [(item.stratum, self._labels(item)) for item in items])
+
+    def _labels(self, item: RatedItem) -> dict[str, Sequence[float]]:
+        return {name: soft(item, self._parts[name]) for name in item.grades}
 
     def score(self, item: RatedItem, levels: Mapping[str, int]) -> float:
         """The score of levels by part, in [0, 1], higher is better; a part without a level scores 0."""
-        return fmean(self._of_part(item, name, levels[name]) if name in levels else 0.0 for name in item.grades)
-
-    def _of_part(self, item: RatedItem, name: str, level: int) -> float:
-        """0.5 where its stratum has no other item."""
-        part, cell = self._parts[name], (name, item.stratum)
-        if (others := self._counts[cell] - 1) < 1:
-            return 0.5
-        own = soft(item, part)
-        rest = [(all_of - mine) / others for all_of, mine in zip(self._sums[cell], own, strict=True)]
-        return 0.5 + (disagreement(part, level, rest) - disagreement(part, level, own)) / 2
+        return self._metric.score(item.stratum, self._labels(item), levels)
 
 
 def soft(item: RatedItem, part: Part) -> tuple[float, ...]:
     """Share of people's grades at each level of a part."""
     grades = [grade.grade for grade in item.grades[part.name]]
     return tuple(grades.count(level) / len(grades) for level in part.levels)
-
-
-def disagreement(part: Part, level: int, labels: Sequence[float]) -> float:
-    """Mean distance of a level from labels, in [0, 1]; of a nominal part the share of other labels."""
-    if part.scale == "nominal":
-        return 1 - labels[level]
-    return sum(share * abs(level - other) for other, share in enumerate(labels)) / (len(part.levels) - 1)
 
 
 def feedback_on(declared: Declared, item: RatedItem, judgement: ScoredPrediction) -> Feedback:
@@ -181,86 +150,23 @@ def fitted_cuts(
     return cuts
 
 
-# Rows of the card
-
-
-def share_rows(
-    declared: Declared, items: Sequence[RatedItem], tests: OutOfFold, seed: int
-) -> tuple[Change, list[CardRow]]:
-    """Mean agreement over the parts of an answer, 1 minus the disagreement with people; rows of it and of each part."""
-    parts = {part.name: part for part in parts_of(declared)}
-
-    def agreement(own: Sequence[RatedItem], *part: str) -> Change:
-        def agreed(item: RatedItem, voted: Voted) -> float | None:
-            names = part or tuple(item.grades)
-            if not all(name in voted.levels for name in names):
-                return None
-            return 1 - fmean(disagreement(parts[name], voted.levels[name], soft(item, parts[name])) for name in names)
-
-        before, after = (
-            [agreed(item, tested.results[item.key]) for item in own] for tested in (tests.before, tests.after)
+def graded_parts(declared: Declared, items: Sequence[RatedItem], tests: OutOfFold) -> tuple[GradedPart, ...]:
+    """What a card keeps of each part that people graded: their grades, and the judge's levels before and after."""
+    names = sorted({grade.rater for item in items for own in item.grades.values() for grade in own})
+    raters, parts = {name: number for number, name in enumerate(names)}, list[GradedPart]()
+    for part in parts_of(declared):
+        grades = tuple(
+            tuple((raters[grade.rater], part.levels.index(grade.grade)) for grade in item.grades.get(part.name, ()))
+            for item in items
         )
-        return score_change(before, after, [item.group for item in own], seed=seed)
-
-    change, nouns = agreement(items), declared.nouns
-    rows = [CardRow.of(change, nouns=nouns, name="agreement", title="agreement", total=len(items))]
-    graded = {name: [item for item in items if name in item.grades] for name in parts if len(parts) > 1}
-    changes = {name: agreement(own, name) for name, own in graded.items() if own}
-    adjusted = holm([own.p for own in changes.values()])
-    for (name, own), p in zip(changes.items(), adjusted, strict=True):
-        rows.append(CardRow.of(own, nouns=nouns, name=name, title=name, total=len(graded[name]), p=p))
-    return change, rows
+        if any(grades):
+            before, after = map(tuple, tests.numbers(items, partial(_level, part.name)))
+            levels, scale = part.levels, part.scale
+            parts.append(
+                GradedPart(name=part.name, levels=levels, scale=scale, grades=grades, before=before, after=after)
+            )
+    return tuple(parts)
 
 
-def kappa_rows(
-    declared: Declared, items: Sequence[RatedItem], tests: OutOfFold, seed: int
-) -> tuple[Change, list[CardRow]]:
-    """Quadratic kappa against people's soft labels: the average of the strata, and rows of it and of each of them."""
-    (part,), nouns = parts_of(declared), declared.nouns
-    there = {item.stratum for item in items}
-    strata = [stratum for stratum in declared.strata if stratum in there]
-    gains = improvement(
-        *tests.numbers(items, lambda voted: voted.levels.get(part.name)),
-        _panel(items, part),
-        [item.stratum for item in items],
-        [item.group for item in items],
-        order=strata,
-        seed=seed,
-    )
-    rows = [CardRow.of(gains.overall, nouns=nouns, name="average", title="average", total=len(items), unit="kappa")]
-    for stratum, gain in zip(strata, gains.strata, strict=True):
-        own = [item for item in items if item.stratum == stratum]
-        kind = {"nouns": nouns, "name": stratum.lower(), "title": stratum, "total": len(own)}
-        rows.append(CardRow.of(gain, **kind, unit="kappa", beside=_beside(own, tests, part, nouns)))
-    return gains.overall, rows
-
-
-def _beside(items: Sequence[RatedItem], tests: OutOfFold, part: Part, nouns: Nouns) -> dict[str, Estimate]:
-    """Exact agreement and bias of the judge, beside the commonest grade and people."""
-    read, *levels = tests.both(items, lambda voted: voted.levels.get(part.name))
-    before, after = ([part.levels[level] for level in side] for side in levels)
-    consensus, groups = [item.consensus(part) for item in read], [item.group for item in read]
-    commonest = [max(part.levels, key=consensus.count)] * len(read)
-    panel, ties = _panel(read, part), (part.levels[1], part.levels[2], part.levels[0])
-    first, second, constant = (
-        Judged.of(panel, judge, part.levels, groups, ties) for judge in (before, after, commonest)
-    )
-    scores = [0.0, 0.5, 1.0]
-    beside = {
-        "exact before": first.exact(),
-        "exact after": second.exact(),
-        "exact commonest": constant.exact(),
-        "bias before": first.bias(scores),
-        "bias after": second.bias(scores),
-    }
-    numbers = {name: in_nouns(estimate, nouns) for name, estimate in beside.items()}
-    if not read:
-        return numbers | dict.fromkeys(("one human", "best attainable"), Estimate(None, reason="no items"))
-    people = human_reference(second)
-    return numbers | {"one human": people.one_human, "best attainable": people.best_attainable}
-
-
-def _panel(items: Sequence[RatedItem], part: Part) -> Panel:
-    grades = [item.grades[part.name] for item in items]
-    raters = [[grade.rater for grade in own] for own in grades]
-    return Panel.of([[grade.grade for grade in own] for own in grades], part.levels, raters)
+def _level(name: str, voted: Voted) -> int | None:
+    return voted.levels.get(name)

@@ -15,7 +15,7 @@ from dspy_proact.calls import collect_calls, uncollected
 from dspy_proact.compile.chains import ChainAnswers, in_turns
 from dspy_proact.compile.folds import split
 from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_at_most
-from dspy_proact.compile.measured import Examined, guards_of, mean_of, measured_of, measured_rows, tokens_of
+from dspy_proact.compile.measured import Examined, columns_of, guards_of, measured_of, tokens_of
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import PROPOSER, OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, UsageError
@@ -26,10 +26,9 @@ from dspy_proact.evaluation.participant import Roles, fingerprint_of, further_sp
 from dspy_proact.evaluation.tuning import Feedback
 from dspy_proact.models import EMBEDDED, AllowedModels, Model, ModelSpec
 from dspy_proact.programs.asking import run_here
-from dspy_proact.programs.card import CardRow, DataSource, overlap, texts_in
+from dspy_proact.programs.card import DataSource, overlap, texts_in
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import CONTROL, Case, CaseSet, Scored, Settings, as_kept, limited
-from dspy_proact.stats import score_change
 
 
 class AssistantTarget(Target):
@@ -229,39 +228,21 @@ class AssistantTarget(Target):
         """The answer with the reporting judge's grade; a failure of content is a result."""
         return self.examine(tuned.program, item, "report_judge")
 
-    def mean_score(self, results: Mapping[str, Examined], items: Sequence[Case]) -> float | None:
-        """Mean score at cases of the chosen strata, in [0, 1], higher is better; None without any."""
-        return mean_of([results[case.key].score for case in self.chosen(items)])
-
-    def card(self, tuned: Tuned, tests: OutOfFold, seed: int) -> dict[str, Any]:
-        """By the reporting judge: the score of the chosen strata, and everything that is measured."""
-        declared, chosen = self.declared, self.chosen(self.items)
-        groups = [case.group for case in chosen]
-        there = {case.stratum for case in self.case_set.cases}.intersection(declared.strata)
-        aim = ", ".join(self.strata) if len(self.strata) < len(there) else "score"
-        change = score_change(*tests.numbers(chosen, lambda examined: examined.score), groups, seed=seed)
+    def card(self, tuned: Tuned, tests: OutOfFold) -> dict[str, Any]:
+        """By the reporting judge: the score of every case, and what else is measured of it."""
+        declared, strata = self.declared, self.strata_there
         shown, hidden = list[str](), list[str]()
         for case in self.items:
             seen = texts_in(declared.inputs(case.view))
             shown += seen
             hidden += [text for text in texts_in(case.view) if text not in {*seen}]
-        sides = tests.before.results, tests.after.results
-        unscored = sum(
-            any((side[case.key].harm if case.stratum == CONTROL else side[case.key].score) is None for side in sides)
-            for case in self.items
-        )
-        controls = sum(case.stratum == CONTROL for case in self.items)
         demos = max(len(predictor.demos) for predictor in tuned.program.predictors())
         return {
-            "aim": aim,
-            "case": declared.nouns.case,
-            "shown": change.shown,
-            "target": CardRow.of(change, nouns=declared.nouns, name="score", title=aim, total=len(chosen)),
-            "rows": tuple(measured_rows(declared, self.measured, self.items, tests, strata=self.strata, seed=seed)),
-            "items": len(self.items) - controls,
-            "target_groups": change.groups,
-            "controls": controls,
-            "unscored": unscored,
+            "item_scores": self.item_scores(
+                tests,
+                tuned_for=tuple(index for index, stratum in enumerate(strata) if stratum in self.strata),
+                columns=columns_of(self.measured, self.items, tests),
+            ),
             "notes": tuple(self.tuning.notes(demos, ())),
             "guards": {guard.name: margin for guard, margin in self.guards},
             "overlap": {

@@ -13,24 +13,22 @@ from typing import Any
 import dspy
 
 from dspy_proact.calls import Call, LoggedCall, Usage, collect_calls
-from dspy_proact.compile.agreement import PLAIN
 from dspy_proact.compile.folds import Fold, balanced_folds
 from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress, nothing_proposed, watching
 from dspy_proact.compile.guards import choose
 from dspy_proact.compile.optimizers import silenced
 from dspy_proact.compile.proposer import Proposer
 from dspy_proact.compile.side_by_side import side_by_side
-from dspy_proact.compile.target import OutOfFold, Target, Tested, Tuned
+from dspy_proact.compile.target import OutOfFold, Target, Tested, Tuned, tokens_of_call
 from dspy_proact.compile.training import Choice, Training
 from dspy_proact.errors import Halt, Interrupted, RunError, UsageError
-from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.kept import CALLS, CallLog, Claim, Claimed, Identified, now, versions
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
 from dspy_proact.models import AllowedModels, Gate, Model, open_model, wait_for
 from dspy_proact.optimizer_names import optimizers_of
-from dspy_proact.programs.artefact import Artefact, signature_of, states_of, write_artefact
+from dspy_proact.programs.artefact import Artefact, Learned, signature_of, states_of, write_artefact
 from dspy_proact.programs.asking import image_inputs
-from dspy_proact.programs.card import CandidateCard, Card, CardUsage, DataSource, Provenance
+from dspy_proact.programs.card import CandidateCard, Card, DataSource, Provenance
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import orderly_interrupt
 from dspy_proact.runs.interrupt import signals_handled
@@ -132,8 +130,18 @@ class Compile:
         chosen, width = target.chosen(target.items), self.gate.concurrency
         sizes = tuple(Counter(item.group for item in chosen).values())
         assumption = target.declared.forecast.assumption if target.role == "assistant" else None
-        few = nothing_proposed(self.recipe)
-        return Forecast(roles, width, sizes, target.detectable_gain, target.declared.nouns, few, assumption)
+        return Forecast(
+            roles,
+            width,
+            sizes,
+            target.detectable_gain,
+            target.in_kappa,
+            candidates=0 if self.recipe.optimizer == "labeled" else self.recipe.trials - 1,
+            compared=round(len(chosen) * (1 - 1 / self.recipe.folds)),
+            nouns=target.declared.nouns,
+            warning=nothing_proposed(self.recipe),
+            assumption=assumption,
+        )
 
     @cached_property
     def identity(self) -> CompileIdentity:
@@ -257,13 +265,12 @@ class Compile:
         parts.append(partial(self.tuned, items, before, progress, folder / "study-all.log"))
         *tests, (tuned, choice) = side_by_side([partial(ending_all, part) for part in parts], len(parts))
         results = {key: result for tested in tests for key, result in tested.results.items()}
-        after = Tested(
-            {item.key: results[item.key] for item in items}, tuple(call for tested in tests for call in tested.calls)
-        )
-        scores = [
-            self.target.mean_score(tested.results, fold.test) for tested, fold in zip(tests, self.folds, strict=True)
-        ]
-        states = states_of(tuned.program)
+        calls = {key: own for tested in tests for key, own in tested.calls.items()}
+        after = Tested({item.key: results[item.key] for item in items}, calls)
+        folds = {item.key: number for number, fold in enumerate(self.folds) for item in fold.test}
+        states, begun = states_of(tuned.program), self.target.start
+        start = Learned(states=states_of(begun.program), cuts=dict(begun.cuts))
+        unchanged = Learned(states=states, cuts=dict(tuned.cuts)) == start
         return Artefact(
             signature=signature_of(tuned.program, states),
             benchmark=self.target.declared.name,
@@ -271,7 +278,10 @@ class Compile:
             program=type(tuned.program).__name__,
             settings=self.target.settings.model_dump(mode="json"),
             states=states,
-            card=self._card(tuned, choice, OutOfFold(before, after), scores, self._on_same_data(folder)),
+            start=start,
+            card=self._card(
+                tuned, choice, OutOfFold(before, after, folds), unchanged=unchanged, compiles=self._on_same_data(folder)
+            ),
             votes=self.target.votes,
             cuts=dict(tuned.cuts),
         )
@@ -302,7 +312,11 @@ class Compile:
         tests = side_by_side([partial(test, item) for item in items], self.gate.concurrency)
         results = {item.key: result for item, (result, _) in zip(items, tests, strict=True)}
         role = self.target.role
-        return Tested(results, tuple(call for _, calls in tests for call in calls if call.role == role))
+        calls = {
+            item.key: [call for call in calls if call.role == role and (call.error is None or tokens_of_call(call))]
+            for item, (_, calls) in zip(items, tests, strict=True)
+        }
+        return Tested(results, calls)
 
     def _on_same_data(self, folder: Path) -> int:
         """Finished compiles of this kind on the same data, this one among them: beside its folder and in `compiles`."""
@@ -315,9 +329,7 @@ class Compile:
                         known.add(other.digest())
         return len(known)
 
-    def _card(
-        self, tuned: Tuned, choice: Choice, tests: OutOfFold, fold_scores: Sequence[float | None], compiles: int
-    ) -> Card:
+    def _card(self, tuned: Tuned, choice: Choice, tests: OutOfFold, *, unchanged: bool, compiles: int) -> Card:
         """What the compile showed, out of fold, of the program tuned on all items."""
         target = self.target
         made = Provenance(
@@ -330,14 +342,9 @@ class Compile:
             created=now(),
             learned_before=tuple(sorted(target.learned_before)),
         )
-        answers, price = target.votes * len(target.items), self.models[target.role].price
-        before, after = (CardUsage.of(tested.calls, answers, price) for tested in (tests.before, tests.after))
-        plain = all(cuts == PLAIN for cuts in tuned.cuts.values())
-        unchanged = plain and fingerprint_of(tuned.program) == made.start
-        fields: dict[str, Any] = target.card(tuned, tests, self.recipe.seed)
-        fields["shown"] &= not unchanged
+        fields: dict[str, Any] = target.card(tuned, tests)
         warnings = [*filter(None, [nothing_proposed(self.recipe)])]
-        if "tokens" in fields["guards"] and before.tokens is None:
+        if "tokens" in fields["guards"] and not any(map(any, fields["item_scores"].calls_before)):
             warnings.insert(0, "the provider counted no tokens, so that the guard on tokens had no effect")
         if self.same_judge:
             preferred = "the gain may only reflect its preferences; report by another judge"
@@ -346,10 +353,7 @@ class Compile:
             **fields,
             unchanged=unchanged,
             compiles=compiles,
-            group=target.declared.nouns.group,
-            groups=target.declared.nouns.groups,
-            group_count=len({item.group for item in target.items}),
-            fold_scores=tuple(fold_scores),
+            nouns=target.nouns,
             candidates=tuple(
                 CandidateCard(
                     score=candidate.score,
@@ -362,7 +366,6 @@ class Compile:
             ),
             proposals=self.proposer.counts,
             warnings=tuple(warnings),
-            usage_before=before,
-            usage_after=after,
+            price=self.models[target.role].price,
             provenance=made,
         )

@@ -12,6 +12,7 @@ from dspy_proact.evaluation.forecast import SECONDS, RoleCalls
 from dspy_proact.models import Model
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import Bar, ExpectedCall, Nouns, in_notebook
+from dspy_proact.stats import SCORE_SPREADS, SPREADS, selected_gain
 
 MINIBATCH = 9
 """Examples, at most, from which GEPA has an instruction proposed, and on which it must do better."""
@@ -101,6 +102,12 @@ class Forecast:
     detectable_gain: tuple[float, float] | None = None
     """Between which gains these show one in four compiles of five; None where that is unknown or none may be claimed.
     """
+    in_kappa: bool = False
+    """Whether gains are in kappa, and not in a mean score."""
+    candidates: int = 0
+    """Beside the start, at most; of fewer than two none is selected."""
+    compared: int = 1
+    """Items of a training set."""
     nouns: Nouns = field(default_factory=Nouns)
     warning: str | None = None
     """A sentence without its full stop, where an optimizer cannot do what it is for."""
@@ -111,6 +118,12 @@ class Forecast:
     def unknown(self) -> tuple[str, ...]:
         """Roles of which it is not known in advance what they are asked."""
         return tuple(name for name, role in self.roles.items() if not role.known)
+
+    @property
+    def selected_gain(self) -> tuple[float, float] | None:
+        """Between which true gains that of the best candidate lies, as `stats.selected_gain` assumes; None of one."""
+        spreads = SPREADS if self.in_kappa else SCORE_SPREADS
+        return selected_gain(self.candidates, self.compared, spreads) if self.candidates > 1 else None
 
     @property
     def items(self) -> int:

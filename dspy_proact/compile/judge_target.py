@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, Self
 
 import dspy
@@ -18,11 +17,10 @@ from dspy_proact.compile.agreement import (
     Votes,
     feedback_on,
     fitted_cuts,
-    kappa_rows,
+    graded_parts,
     level_of,
     levels_of,
     plain_cuts,
-    share_rows,
 )
 from dspy_proact.compile.folds import split
 from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_at_most
@@ -39,8 +37,9 @@ from dspy_proact.models import ModelSpec
 from dspy_proact.programs.artefact import Cuts
 from dspy_proact.programs.asking import run_here
 from dspy_proact.programs.card import DataSource, overlap, texts_in
+from dspy_proact.programs.card_rows import numbers_of
 from dspy_proact.recipe import Recipe
-from dspy_proact.runs import Settings
+from dspy_proact.runs import Nouns, Settings
 from dspy_proact.stats import detectable_gain
 
 if TYPE_CHECKING:
@@ -248,43 +247,40 @@ class JudgeTarget(Target):
         votes = self.vote(tuned.program, item)
         return Voted(votes, levels_of(self.declared, votes, tuned.cuts.get(item.stratum)))
 
-    def mean_score(self, results: Mapping[str, Voted], items: Sequence[RatedItem]) -> float:
-        """Mean agreement by the grades of these answers alone; what could not be read scores 0."""
-        agreement = Agreement(self.declared, items)
-        return fmean(agreement.score(item, results[item.key].levels) for item in items)
+    @property
+    def nouns(self) -> Nouns:
+        """Its items are answers."""
+        return self.declared.nouns.model_copy(update={"case": "graded answer", "cases": "graded answers"})
 
-    def card(self, tuned: Tuned, tests: OutOfFold, seed: int) -> dict[str, Any]:
-        """Against people's grades: kappas within strata, or agreement by part."""
-        declared, items = self.declared, self.items
-        change, (target, *rows) = (kappa_rows if is_cut(declared) else share_rows)(declared, items, tests, seed)
+    def card(self, tuned: Tuned, tests: OutOfFold) -> dict[str, Any]:
+        """People's grades, the judge's levels before and after, and whether its quotes stand in the answers."""
+        items = self.items
+        before, after = (
+            [[check.scored.verified for check in tested.results[item.key].votes] for item in items]
+            for tested in (tests.before, tests.after)
+        )
+        scores = self.item_scores(
+            tests,
+            parts=graded_parts(self.declared, items, tests),
+            evidence_before=tuple(tuple(check for check in own if check is not None) for own in before),
+            evidence_after=tuple(tuple(check for check in own if check is not None) for own in after),
+        )
         counts: dict[str, tuple[int, int]] = {}
-        for when, tested in (("before", tests.before), ("after", tests.after)):
-            verified = [judgement.scored.verified for voted in tested.results.values() for judgement in voted.votes]
-            if checks := [check for check in verified if check is not None]:
-                counts[f"evidence {when}"] = sum(checks), len(checks)
         if tuned.worked:
-            count = len(worked_cases_of(declared))
-            counts |= {"cases before": (tuned.worked[0], count), "cases after": (tuned.worked[1], count)}
+            count = len(worked_cases_of(self.declared))
+            counts = {"cases before": (tuned.worked[0], count), "cases after": (tuned.worked[1], count)}
         demos = max(len(predictor.demos) for predictor in tuned.program.predictors())
         cuts = {f"{stratum} {cut.partial:g}/{cut.full:g}" for stratum, cut in tuned.cuts.items()}
         notes = [f"{demos} worked examples, cuts on the mean level: {', '.join(sorted(cuts)) or 'none'}"]
-        if not change.shown and is_cut(declared):
+        if scores.is_kappa and not numbers_of(scores, self.nouns).change.shown:
             notes.insert(0, self._advice())
         texts = [text for item in items for text in texts_in(self.inputs(item))]
         texts += [grade.reason for item in items for grades in item.grades.values() for grade in grades]
         return {
-            "aim": "agreement with people",
-            "case": "graded answer",
-            "shown": change.shown,
-            "target": target,
-            "rows": tuple(rows),
-            "items": len(items),
-            "target_groups": change.groups if change.unread else None,
-            "unscored": target.total - target.count,
-            "raters": self.raters,
+            "item_scores": scores,
             "notes": (*notes, *self.tuning.notes(0, self.ratings.about)),
             "guards": {"cases": 0.0} if tuned.worked else {},
-            "counts": counts,
+            "further_counts": counts,
             "overlap": {"items": overlap(tuned.instruction, texts)},
         }
 
@@ -322,8 +318,15 @@ class JudgeTarget(Target):
         }
 
     @property
+    def in_kappa(self) -> bool:
+        """Where people grade answers as a whole."""
+        return is_cut(self.declared)
+
+    @property
     def detectable_gain(self) -> tuple[float, float] | None:
-        """In kappa, which is made of grades of answers as a whole; None where all are alike, which have no kappa."""
-        sizes = Counter(item.group for item in self.items).values()
+        """None where all grades are alike: of these there is no kappa."""
+        if not self.in_kappa:
+            return super().detectable_gain
         grades = {grade.grade for item in self.items for own in item.grades.values() for grade in own}
-        return detectable_gain([*sizes], self.raters) if is_cut(self.declared) and len(grades) > 1 else None
+        sizes = Counter(item.group for item in self.items).values()
+        return detectable_gain([*sizes], self.raters) if len(grades) > 1 else None

@@ -14,14 +14,10 @@ from dspy_proact.compile.target import OutOfFold
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.tuning import CardRows
-from dspy_proact.programs.card import CardRow, Unit
+from dspy_proact.programs.card_rows import MARGIN, MARGINS, Unit
+from dspy_proact.programs.item_scores import Kind, ScoreColumn, are_shares
 from dspy_proact.runs import CONTROL, Case, Scored
-from dspy_proact.stats import holm, length_change, score_change, value_change
 
-MARGINS: Mapping[str, float] = {"length": 0.20, "tokens": 0.50}
-"""By which part of what they were the words of an answer may grow, and its tokens, the prompt's included."""
-MARGIN = 0.05
-"""By how much a mean of shares may get worse; any other number, such as a count, by this part of what it was."""
 _ROUNDING = 1e-9
 
 
@@ -64,7 +60,8 @@ class Measured:
     unit: Unit = "score"
     of_guard: Callable[[Sequence[Case]], list[Case]] | None = None
     """Those that a guard looks at, where they are others."""
-    on_card: bool = True
+    kind: Kind | None = None
+    """Of its column of a card; None where that has none of its own."""
 
     @property
     def margin(self) -> float:
@@ -107,20 +104,20 @@ def measured_of(
         score = attrgetter("score")
         measured += [Measured(stratum.lower(), stratum, of(stratum), score) for stratum in present]
         rest = [stratum for stratum in present if stratum not in strata]
-        measured.append(Measured(others, others, of(*rest), score, on_card=False))
+        measured.append(Measured(others, others, of(*rest), score))
     for measure in declared.measures:
         if measure.statistic == "mean":
             name, (part,) = measure.name, measure.parts
-            on_card = rows.measures is None or name in rows.measures
-            title, unit = rows.titles.get(name, measure.title), "score" if measure.higher_is_better else "rate"
-            number = partial(Examined.part, name=part)
-            measured.append(Measured(name, title, of(*strata), number, unit, on_card=on_card))
+            unit, kind = ("score", "measure") if measure.higher_is_better else ("rate", "rate")
+            kind = kind if rows.measures is None or name in rows.measures else None
+            title, number = rows.titles.get(name, measure.title), partial(Examined.part, name=part)
+            measured.append(Measured(name, title, of(*strata), number, unit, kind=kind))
     if declared.controls:
         title = rows.titles.get("controls", declared.nouns.controls)
-        measured.append(Measured(controls, title, of(CONTROL), attrgetter("harm"), "rate"))
+        measured.append(Measured(controls, title, of(CONTROL), attrgetter("harm"), "rate", kind="controls"))
     chosen, graded = of(*strata), of(*declared.strata)
-    measured.append(Measured("length", "words", graded, attrgetter("words"), "times", chosen))
-    measured.append(Measured("tokens", "tokens", list, attrgetter("tokens"), "times", chosen))
+    measured.append(Measured("length", "words", graded, attrgetter("words"), "times", chosen, "length"))
+    measured.append(Measured("tokens", "tokens", list, attrgetter("tokens"), "times", chosen, "tokens"))
     return tuple(measured)
 
 
@@ -138,50 +135,22 @@ def guards_of(
     return tuple(guards)
 
 
-def measured_rows(
-    declared: Benchmark[Any, Any],
-    measured: Sequence[Measured],
-    cases: Sequence[Case],
-    tests: OutOfFold,
-    *,
-    strata: Sequence[str],
-    seed: int,
-) -> list[CardRow]:
-    """A row of each measured number; p values are adjusted over strata and over measures.
+def columns_of(measured: Sequence[Measured], cases: Sequence[Case], tests: OutOfFold) -> tuple[ScoreColumn, ...]:
+    """What a card keeps of each case: its score, and what else is measured of it."""
 
-    `strata` are those that the program was tuned for, whose rows are no cost; `seed` is that of p values.
-    """
-    rows, measures = list[CardRow](), {measure.name for measure in declared.measures}
-    for column in (column for column in measured if column.on_card):
-        own = column.cases(cases)
-        before, after = tests.numbers(own, column.number)
-        values = [value for value in (*before, *after) if value is not None]
-        if column.name in measures and not values:
-            continue  # of another kind of answers, as set
-        kind = {"nouns": declared.nouns, "name": column.name, "title": column.title, "total": len(own)}
-        if column.unit != "times" and are_shares(values):
-            change = score_change(before, after, [case.group for case in own], seed=seed)
-            rows.append(CardRow.of(change, **kind, unit=column.unit, margin=column.margin))
-            continue
-        known, first, second = tests.both(own, column.number)
-        groups = [case.group for case in known]
-        if any(value < 0 for value in (*first, *second)):  # no ratio can be told of these
-            rows.append(CardRow.of(value_change(first, second, groups), **kind, unit="value"))
-        else:
-            margin = column.margin if column.unit == "times" else None
-            rows.append(CardRow.of(length_change(first, second, groups), **kind, unit="times", margin=margin))
-    tuned_for = {stratum.lower() for stratum in strata}
-    for names in ({stratum.lower() for stratum in declared.strata}, measures):
-        indices = [index for index, row in enumerate(rows) if row.name in names]
-        for index, p in zip(indices, holm([rows[index].p for index in indices]), strict=True):
-            margin = None if rows[index].name in tuned_for else rows[index].margin
-            rows[index] = rows[index].model_copy(update={"p": p, "margin": margin})
-    return rows
+    def graded(cases: Sequence[Case]) -> list[Case]:
+        return [case for case in cases if case.stratum != CONTROL]
 
-
-def are_shares(numbers: Sequence[float | None]) -> bool:
-    """Whether the numbers that are known are all in [0, 1], and not counts or lengths."""
-    return all(0 <= number <= 1 for number in numbers if number is not None)
+    columns = list[ScoreColumn]()
+    for own in (Measured("score", "score", graded, attrgetter("score"), kind="score"), *measured):
+        if own.kind is not None:
+            keys = {case.key for case in own.cases(cases)}
+            before, after = (
+                tuple(number if case.key in keys else None for case, number in zip(cases, side, strict=True))
+                for side in tests.numbers(cases, own.number)
+            )
+            columns.append(ScoreColumn(kind=own.kind, name=own.name, title=own.title, before=before, after=after))
+    return tuple(columns)
 
 
 def mean_of(numbers: Sequence[float | None]) -> float | None:

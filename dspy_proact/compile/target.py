@@ -1,6 +1,7 @@
 """What a compile tunes: a program, what it learns from and is tested on, and how its answers are scored."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -24,8 +25,10 @@ from dspy_proact.plain_text import map_texts, tame
 from dspy_proact.programs.artefact import Artefact, Cuts, ProgramRole, read_artefact
 from dspy_proact.programs.card import DataSource
 from dspy_proact.programs.embedded import proposer
+from dspy_proact.programs.item_scores import CONTROL_CASE, ItemScores, Tokens, numbered_once
 from dspy_proact.recipe import Recipe
-from dspy_proact.runs import Case, Settings
+from dspy_proact.runs import CONTROL, Case, Nouns, Settings
+from dspy_proact.stats import SCORE_SPREADS, detectable_gain
 
 if TYPE_CHECKING:
     from dspy_proact.compile.training import Training
@@ -63,8 +66,8 @@ class Tested:
 
     results: Mapping[str, Any]
     """By key, in the order of the items."""
-    calls: tuple[Call, ...]
-    """Of the program under test."""
+    calls: Mapping[str, Sequence[Call]]
+    """Of the program under test, likewise."""
 
 
 @dataclass(frozen=True)
@@ -75,17 +78,20 @@ class OutOfFold:
     """By the start."""
     after: Tested
     """Each item by a program that never saw its unit."""
+    folds: Mapping[str, int]
+    """Number of the fold in which an item was tested, by key."""
 
     def numbers(self, items: Sequence[Any], number: Callable[[Any], T | None]) -> tuple[list[T | None], list[T | None]]:
         """A number of each item before and after, aligned; None where it has none."""
         before, after = ([number(tested.results[item.key]) for item in items] for tested in (self.before, self.after))
         return before, after
 
-    def both(self, items: Sequence[Any], number: Callable[[Any], T | None]) -> tuple[list[Any], list[T], list[T]]:
-        """The items that have a number before and after, and these numbers, aligned."""
-        rows = zip(items, *self.numbers(items, number), strict=True)
-        known = [(item, first, second) for item, first, second in rows if first is not None and second is not None]
-        return [row[0] for row in known], [row[1] for row in known], [row[2] for row in known]
+
+def tokens_of_call(call: Call) -> Tokens:
+    """Tokens of the prompt and the answer; None where one of them was not counted."""
+    if call.prompt_tokens is None or call.completion_tokens is None:
+        return None
+    return call.prompt_tokens, call.completion_tokens
 
 
 class Target(ABC):
@@ -244,13 +250,40 @@ class Target(ABC):
     def test(self, tuned: Tuned, item: Any) -> Any:
         """Test result of an item; a failure of content is a result."""
 
-    @abstractmethod
-    def mean_score(self, results: Mapping[str, Any], items: Sequence[Any]) -> float | None:
-        """Mean score of a fold's test items, in [0, 1], higher is better; None without any."""
+    @property
+    def nouns(self) -> Nouns:
+        """What its card calls things."""
+        return self.declared.nouns
 
     @abstractmethod
-    def card(self, tuned: Tuned, tests: OutOfFold, seed: int) -> dict[str, Any]:
-        """Fields of the card that are of this kind of program, its `target` and the `shown` of that among them."""
+    def card(self, tuned: Tuned, tests: OutOfFold) -> dict[str, Any]:
+        """Fields of the card that are of this kind of program, its `item_scores` among them."""
+
+    def item_scores(self, tests: OutOfFold, **own: Any) -> ItemScores:
+        """What a card keeps of every item, with the fields that are of this kind of program."""
+        strata = self.strata_there
+        indices = {CONTROL: CONTROL_CASE, **{stratum: index for index, stratum in enumerate(strata)}}
+
+        def tokens(tested: Tested) -> tuple[tuple[Tokens, ...], ...]:
+            return tuple(tuple(map(tokens_of_call, tested.calls[item.key])) for item in self.items)
+
+        return ItemScores(
+            strata=tuple(strata),
+            votes=self.votes,
+            groups=numbered_once(item.group for item in self.items),
+            folds=tuple(tests.folds[item.key] for item in self.items),
+            stratum=tuple(indices[item.stratum] for item in self.items),
+            calls_before=tokens(tests.before),
+            calls_after=tokens(tests.after),
+            **own,
+        )
+
+    @property
+    def strata_there(self) -> list[str]:
+        """Strata of its items, in the benchmark's order."""
+        there = {item.stratum for item in self.items} - {CONTROL}
+        known = [str(stratum) for stratum in self.declared.strata if stratum in there]
+        return [*known, *sorted(there.difference(known))]
 
     # What it takes
 
@@ -263,6 +296,11 @@ class Target(ABC):
         """What each model is asked, where so many answers are asked for in tuning."""
 
     @property
+    def in_kappa(self) -> bool:
+        """Whether a gain is one in kappa, and not in a mean score."""
+        return False
+
+    @property
     def detectable_gain(self) -> tuple[float, float] | None:
         """Between which gains the items show one in four compiles of five; None where it is unknown or not claimed."""
-        return None
+        return detectable_gain([*Counter(item.group for item in self.chosen(self.items)).values()], 0, SCORE_SPREADS)

@@ -1,13 +1,14 @@
 """A compiled program as one JSON file: what its predictors learned, how it is asked, and its card.
 
 DSPy's own state is positional and sets what it finds as attributes. This envelope has exact keys, the hash of the
-declared signatures, and no model. No pickle is read.
+declared signatures, and no model. No pickle is read. A checksum binds everything in it, so that no field can be changed
+by itself; it proves nothing about who wrote the file.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, cast
 
@@ -20,7 +21,7 @@ from dspy_proact.programs.asking import image_inputs
 from dspy_proact.programs.card import Card
 from dspy_proact.types import Frozen
 
-FORMAT = 2
+FORMAT = 3
 _OTHER_FORMAT = re.compile(rb'\s*\{\s*"format"\s*:\s*(?!%d\b)(\d+)' % FORMAT)
 ProgramRole = Literal["assistant", "judge"]
 Module = TypeVar("Module", bound=dspy.Module)
@@ -64,10 +65,19 @@ class Cuts(Frozen):
         return self
 
 
-class Artefact(Frozen):
-    """The file of a compiled program."""
+class Learned(Frozen):
+    """What a program has learned."""
 
-    format: Literal[2] = FORMAT
+    states: dict[str, PredictorState]
+    """By predictor."""
+    cuts: dict[str, Cuts] = Field(default_factory=dict[str, Cuts])
+    """Of a judge, by stratum; where there are none, the commonest label holds."""
+
+
+class Artefact(Frozen):
+    """A compiled program, and what its compile showed."""
+
+    format: Literal[3] = FORMAT
     signature: str
     """sha256 of the declared signatures: names, order, types and descriptions of their fields."""
     benchmark: str
@@ -78,16 +88,22 @@ class Artefact(Frozen):
     """Of the benchmark, by which the program is built."""
     states: dict[str, PredictorState]
     """By predictor."""
-    votes: int = Field(default=1, ge=1, le=1000)
-    """Verdicts to ask of a judge on each answer; no run takes more."""
     cuts: dict[str, Cuts] = Field(default_factory=dict[str, Cuts])
     """Of a judge, by stratum; where there are none, the commonest label holds."""
+    votes: int = Field(default=1, ge=1, le=1000)
+    """Verdicts to ask of a judge on each answer; no run takes more."""
+    start: Learned
+    """The program that the compile began with."""
     card: Card
 
     @model_validator(mode="after")
-    def _names_its_model(self) -> Self:
+    def _has_its_own_card(self) -> Self:
         if self.role not in self.card.provenance.models:
             raise ValueError(f"card.provenance.models names no model of the {self.role}")
+        if self.card.item_scores.votes != self.votes:
+            raise ValueError(f"card.item_scores.votes are not the {self.votes} of the program")
+        if self.card.unchanged != (Learned(states=self.states, cuts=self.cuts) == self.start):
+            raise ValueError("card.unchanged does not say whether the program is `start`")
         return self
 
     def __repr__(self) -> str:
@@ -98,7 +114,7 @@ class Artefact(Frozen):
     @property
     def digest(self) -> str:
         """sha256 of what decides answers: not of the card."""
-        decisive = self.model_dump(mode="json", exclude={"card"})
+        decisive = self.model_dump(mode="json", exclude={"card", "start"})
         return hashlib.sha256(json.dumps(decisive, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     @property
@@ -131,6 +147,23 @@ class Artefact(Frozen):
         elif self.role == "judge" or not hasattr(program, "name"):
             module.name = f"compiled:{self.digest[:12]}"
         return program
+
+
+class _ArtefactFile(Artefact):
+    """The file of a compiled program."""
+
+    checksum: str
+    """Of everything else in it."""
+
+
+_NUMBERS = re.compile(r"\[\n[^\[\]{}\"]*\]")
+"""A list of numbers in indented JSON, in whose texts no line ends."""
+
+
+def checksum_of(document: Mapping[str, Any]) -> str:
+    """sha256 of everything in a file but its checksum, whatever its order and spacing."""
+    content = {name: value for name, value in document.items() if name != "checksum"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _check_demos(state: PredictorState, declared: type[dspy.Signature], path: str | Path) -> None:
@@ -179,7 +212,9 @@ def write_artefact(path: Path, artefact: Artefact) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
-    write_file(path, artefact.model_dump_json(indent=1) + "\n")
+    document = artefact.model_dump(mode="json")
+    text = json.dumps({**document, "checksum": checksum_of(document)}, ensure_ascii=False, indent=1)
+    write_file(path, _NUMBERS.sub(lambda numbers: " ".join(numbers[0].split()), text) + "\n")
 
 
 def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact:
@@ -200,7 +235,7 @@ def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
     try:
-        artefact = Artefact.model_validate_json(content)
+        stored = _ArtefactFile.model_validate_json(content)
         require_finite(content)
     except ValidationError as error:
         if other := _OTHER_FORMAT.match(content):
@@ -211,6 +246,12 @@ def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact
         raise UsageError(f"{path}: not a compiled program of ours: {first_fault(error)}") from error
     except ValueError as error:
         raise UsageError(f"{path}: not a compiled program of ours: {error}") from error
+    if stored.checksum != checksum_of(json.loads(content)):
+        raise UsageError(
+            f"{path}: was changed after its compile had written it: its checksum is that of other contents. Compile it "
+            "again, or use an unchanged copy"
+        )
+    artefact = Artefact(**{name: getattr(stored, name) for name in Artefact.model_fields})
     if role not in (None, artefact.role):
         wanted, use = "a judge", "an assistant is used by `program`"
         if artefact.role == "judge":

@@ -1,18 +1,23 @@
-"""The card of a compiled program: its headline, what was shown, what it cost, and with what it was made."""
+"""The card of a compiled program: its headline, what was shown, what it cost, and with what it was made.
+
+Every number of it, every interval and whether an improvement is claimed is worked out from the scores of its items when
+somebody reads it: a file holds none of them.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from dspy_proact.calls import Call, Price
+from dspy_proact.calls import Price
 from dspy_proact.plain_text import html_table, map_texts
+from dspy_proact.programs.card_rows import CardNumbers, CardRow, fold_scores_of, numbers_of
+from dspy_proact.programs.item_scores import ItemScores, Tokens
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import Nouns
-from dspy_proact.runs.manifest import in_nouns
 from dspy_proact.stand_in import demonstration
-from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, Change, Estimate, Headline, enough_for_claim
+from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, Estimate, Headline, enough_for_claim
 from dspy_proact.types import Frozen, RoleIdentity
 
 
@@ -45,71 +50,6 @@ class Provenance(Frozen):
     """ISO 8601, UTC."""
     learned_before: tuple[str, ...] = ()
     """Marks of the rows that the start was compiled on, and its own start, and so on; sorted."""
-
-
-Unit = Literal["score", "rate", "kappa", "times", "value"]
-"""A mean score or a kappa, higher is better; a rate or a ratio of means, lower is better; a mean of any range."""
-
-
-class CardRow(Frozen):
-    """A number out of fold, before and after, on the same cases."""
-
-    name: str
-    """By which a guard names it."""
-    title: str
-    unit: Unit = "score"
-    count: int
-    """Cases that could be graded, before and after."""
-    total: int
-    """Cases that were asked."""
-    before: Estimate
-    after: Estimate
-    difference: Estimate
-    """After minus before, of `times` after by before, with its 95 % interval."""
-    low98: float | None = None
-    """Lower end of the 98 % interval of the difference: above 0 it carries the claim."""
-    p: float | None = None
-    """Of exchanging before and after within whole groups; of rows of one kind adjusted by Holm."""
-    low98_unread: float | None = None
-    """`low98` over all cases, counting unreadable verdicts against the claim; None where all were read."""
-    least: Estimate | None = None
-    """The difference over all cases, the unread 1 before and 0 after; None where all were read."""
-    most: Estimate | None = None
-    """The difference over all cases, the unread 0 before and 1 after; None where all were read."""
-    margin: float | None = None
-    """How far it may get worse before it counts as a cost; None for a row that is no cost."""
-    beside: dict[str, Estimate] = Field(default_factory=dict[str, Estimate])
-    """Further numbers of the same cases, such as the exact agreement before and after."""
-
-    @classmethod
-    def of(cls, change: Change, *, nouns: Nouns, **further: Any) -> Self:
-        """The row of a change, with its further fields; reasons are in the benchmark's nouns."""
-        names = ["count", "before", "after", "difference", "low98", "p"]
-        names += ["low98_unread", "least", "most"] if change.unread else []
-        values = vars(in_nouns(change, nouns))
-        return cls(**{name: values[name] for name in names} | further)
-
-    @property
-    def worse(self) -> float | None:
-        """By how much it got worse, in the unit of its margin; negative where it got better."""
-        return self._worse(self.difference.value)
-
-    @property
-    def worst(self) -> float | None:
-        """The upper end of that, counting unreadable verdicts against the program; None without an interval."""
-        if self.unit in ("rate", "times"):
-            return self._worse((self.most or self.difference).high)
-        return self._worse((self.least or self.difference).low)
-
-    @property
-    def alike(self) -> bool:
-        """Whether every case has the same number before and after: no change, no spread of it, and nothing unread."""
-        return self.worse == 0 and self.difference.low is None and self.most is None and self.least is None
-
-    def _worse(self, difference: float | None) -> float | None:
-        if difference is None:
-            return None
-        return difference - 1 if self.unit == "times" else difference if self.unit == "rate" else -difference
 
 
 class CandidateCard(Frozen):
@@ -155,20 +95,18 @@ class CardUsage(Frozen):
     usd: float | None = Field(ge=0)
 
     @classmethod
-    def of(cls, calls: Sequence[Call], answers: int, price: Price) -> Self:
+    def of(cls, calls: Sequence[Tokens], answers: int, price: Price) -> Self:
         """That of so many answers by the calls that they took, repairs included; unknown where none was counted.
 
         A call whose tokens were not counted counts as the mean of those that were. An answer that stood in the record
         counts with the calls that it took when it was asked for.
         """
-        counted = [(call.prompt_tokens, call.completion_tokens) for call in calls]
-        known = [(sent, written) for sent, written in counted if sent is not None and written is not None]
+        known = [tokens for tokens in calls if tokens is not None]
         if not known or not answers:
             return cls(prompt_tokens=None, completion_tokens=None, usd=None)
-        uncounted = sum(call.error is None and None in tokens for call, tokens in zip(calls, counted, strict=True))
-        calls_counted = 1000 * (len(known) + uncounted) / answers
-        prompt, completion = (round(calls_counted * sum(tokens) / len(known)) for tokens in zip(*known, strict=True))
-        usd = price.of(prompt, completion, calls=round(calls_counted))
+        count = 1000 * len(calls) / answers
+        prompt, completion = (round(count * sum(tokens) / len(known)) for tokens in zip(*known, strict=True))
+        usd = price.of(prompt, completion, calls=round(count))
         return cls(prompt_tokens=prompt, completion_tokens=completion, usd=usd)
 
     @property
@@ -199,67 +137,108 @@ def tokens_ratio(before: CardUsage, after: CardUsage) -> float | None:
 class Card(Frozen):
     """What a compile showed, out of fold; the program itself was compiled on everything and has no score of its own."""
 
-    aim: str
-    """What it was tuned for."""
-    case: str
-    """What an item is called."""
-    group: str
-    """What a group of items is called, which are not independent."""
-    groups: str
-    shown: bool
-    """Whether an improvement may be claimed of the program that was written."""
+    nouns: Nouns
+    """What an item and a group of items, which are not independent, are called, and so on."""
     unchanged: bool = False
-    """Whether that is the start: no candidate of the last compile was better."""
-    target: CardRow
-    """Of what it was tuned for."""
-    rows: tuple[CardRow, ...]
-    """Beside it: strata or parts, measures, control cases, length and tokens."""
-    items: int
-    """That it was compiled on; control cases are not counted."""
-    controls: int = 0
-    group_count: int
-    target_groups: int | None = None
-    """Of the items that the target counts, where these are fewer than all."""
-    unscored: int
-    """Items left out of their number because a verdict on them could not be read, before or after."""
-    raters: int = 0
-    """People whose grades a judge was tuned to."""
+    """Whether the program is the start: then nothing is claimed. A file in which that is not so is refused."""
+    item_scores: ItemScores
     compiles: int = Field(default=1, ge=1)
     """Finished compiles on the same data, this one among them, in the folders beside it and in `compiles`."""
     warnings: tuple[str, ...] = ()
     """What weakens it, such as one judge for tuning and for reporting."""
     notes: tuple[str, ...] = ()
     """Further sentences, without their full stop."""
-    fold_scores: tuple[float | None, ...]
-    """Mean score of each fold's program on its test items; None where none could be scored."""
     guards: dict[str, float] = Field(default_factory=dict[str, float])
     """Margin of each guard."""
     candidates: tuple[CandidateCard, ...] = ()
     """Of the last compile, on everything, in the order of trying."""
     proposals: Proposals = Proposals()
     """Of all training sets."""
-    counts: dict[str, tuple[int, int]] = Field(default_factory=dict[str, tuple[int, int]])
-    """So many of so many, such as the verdicts whose quote stands in the answer."""
+    further_counts: dict[str, tuple[int, int]] = Field(default_factory=dict[str, tuple[int, int]])
+    """So many of so many that are no items, such as worked cases that are right."""
     overlap: dict[str, float] = Field(default_factory=dict[str, float])
     """Share in [0, 1] of the instructions' runs of eight words that stand in texts of a kind."""
-    usage_before: CardUsage
-    usage_after: CardUsage
+    price: Price
+    """Of the model of the program."""
     provenance: Provenance
 
-    @model_validator(mode="after")
-    def _claims_what_its_numbers_carry(self) -> Self:
-        """A file may have been edited, and its first sentence is repeated."""
-        low, unread, gain = self.target.low98 or 0.0, self.target.low98_unread, self.target.difference.value or 0.0
-        if self.shown and (self.unchanged or min(low, gain) <= 0 or (unread is not None and unread <= 0)):
-            raise ValueError("'shown' needs a program that is not the start, and a 98 % interval above 0")
-        if self.shown and not enough_for_claim(self.target.count, self._claim_groups):
-            raise ValueError(f"'shown' needs {CLAIM_LABELS} {self.case}s in {CLAIM_GROUPS} {self.groups}")
-        return self
+    @property
+    def aim(self) -> str:
+        """What it was tuned for."""
+        return self.item_scores.aim
 
     @property
-    def _claim_groups(self) -> int:
-        """Groups of the items on which a claim would rest."""
-        return self.target_groups or self.group_count
+    def numbers(self) -> CardNumbers:
+        """What the scores of its items say."""
+        return numbers_of(self.item_scores, self.nouns)
+
+    @property
+    def target(self) -> CardRow:
+        """What it was tuned for: the one claim, chosen in advance."""
+        return self.numbers.target
+
+    @property
+    def rows(self) -> tuple[CardRow, ...]:
+        """Beside it: strata or parts, measures, control cases, length and tokens."""
+        return self.numbers.rows
+
+    @property
+    def shown(self) -> bool:
+        """Whether an improvement is claimed: the program is not the start, and its 98 % interval lies above 0."""
+        return self.numbers.change.shown and not self.unchanged
+
+    @property
+    def items(self) -> int:
+        """How many it was compiled on; control cases are not counted."""
+        return len(self.item_scores.graded)
+
+    @property
+    def controls(self) -> int:
+        """How many control cases there were beside them."""
+        return len(self.item_scores.controls)
+
+    @property
+    def group_count(self) -> int:
+        """How many groups it was compiled on."""
+        return len({*self.item_scores.groups})
+
+    @property
+    def target_groups(self) -> int:
+        """Groups of the items that the target counts, on which a claim would rest."""
+        return self.numbers.change.groups
+
+    @property
+    def unscored(self) -> int:
+        """Items left out of their number because a verdict on them could not be read, before or after."""
+        return self.item_scores.unscored
+
+    @property
+    def raters(self) -> int:
+        """People whose grades a judge was tuned to."""
+        return self.item_scores.raters
+
+    @property
+    def fold_scores(self) -> tuple[float | None, ...]:
+        """Mean score of each fold's program on its test items; None where none could be scored."""
+        return fold_scores_of(self.item_scores)
+
+    @property
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """So many of so many, such as the verdicts whose quote stands in the answer."""
+        return {**self.item_scores.evidence, **self.further_counts}
+
+    @property
+    def usage_before(self) -> CardUsage:
+        """Of the start."""
+        return self._usage(self.item_scores.calls_before)
+
+    @property
+    def usage_after(self) -> CardUsage:
+        """Of the programs that were tested."""
+        return self._usage(self.item_scores.calls_after)
+
+    def _usage(self, calls: Sequence[Sequence[Tokens]]) -> CardUsage:
+        return CardUsage.of([call for own in calls for call in own], self.item_scores.votes * len(calls), self.price)
 
     def __getitem__(self, name: str) -> CardRow:
         return next(row for row in (self.target, *self.rows) if row.name == name)
@@ -273,8 +252,8 @@ class Card(Frozen):
     def headline(self) -> Headline:
         """Whether it rose by more than chance; where not, which measured gain it took. What it cost stands below."""
         target, change, kappa = self.target, self.target.difference, self.target.unit == "kappa"
-        groups = self._claim_groups
-        cases = f"{target.count:,} {self.case}{'' if target.count == 1 else 's'}"
+        groups = self.target_groups
+        cases = f"{target.count:,} {self.nouns.case if target.count == 1 else self.nouns.cases}"
         gain = "" if change.value is None else f" ({_kappa(change) if kappa else f'{points(change)} points'})"
         where = "" if kappa else f" in {self.aim}"
         beyond, unsure = self._costs
@@ -296,7 +275,7 @@ class Card(Frozen):
             sentence = f"No improvement shown{where}{gain}: not counting the {unread} unreadable against it"
         elif not enough_for_claim(target.count, groups):
             are = "is" if target.count == 1 else "are"
-            few = f"{cases} in {groups} {self.group if groups == 1 else self.groups} {are} too few"
+            few = f"{cases} in {groups} {self.nouns.group if groups == 1 else self.nouns.groups} {are} too few"
             sentence = f"No improvement is claimed{where}{gain}: {few}; a claim takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
         elif change.value is None:
             sentence = f"No improvement is claimed{where}: {change.reason}"
@@ -321,13 +300,22 @@ class Card(Frozen):
             caveats=(*caveats, *(f"warning: {warning}." for warning in self.warnings)),
         )
 
+    @property
+    def reach(self) -> float | None:
+        """The measured gain from which on one is shown; None where no claim may be made, or there is no interval.
+
+        It is how far the 98 % interval reaches below what was measured, counting the unreadable against it.
+        """
+        low, value, unread = self.target.low98, self.target.difference.value, self.target.low98_unread
+        if low is None or value is None or not enough_for_claim(self.target.count, self.target_groups):
+            return None
+        return value - (low if unread is None else min(low, unread))
+
     def _reach(self, cases: str) -> str:
         """The measured gain that would have been shown, as the end of a sentence."""
-        low, value, start = self.target.low98, self.target.difference.value, self.target.before.value
-        if low is None or value is None or start is None:
+        reach, start, kappa = self.reach, self.target.before.value, self.target.unit == "kappa"
+        if reach is None or start is None:
             return f": {self.target.difference.reason}" if self.target.difference.reason else ""
-        unread, kappa = self.target.low98_unread, self.target.unit == "kappa"
-        reach = value - (low if unread is None else min(low, unread))
         if reach >= 1 - start:  # as also where the interval ends at the end of the scale
             return f": no gain from {f'{start:z.2f}' if kappa else f'{100 * start:z.1f} points'} could have been shown"
         more = f"{reach:.2f}" if kappa else f"{100 * reach:.1f} points"
@@ -378,8 +366,21 @@ class Card(Frozen):
             for when, usage in usages.items()
         }
         cost["times_the_tokens"] = tokens_ratio(self.usage_before, self.usage_after)
-        first = self.headline
-        return {"headline": first.text, "claim": first.claim, "cost_per_answer": cost, **self.model_dump(mode="json")}
+        first, stored = self.headline, self.model_dump(mode="json", exclude={"nouns", "further_counts", "price"})
+        names = ("aim", "shown", "reach", "items", "controls", "group_count", "target_groups", "unscored", "raters")
+        return {
+            "headline": first.text,
+            "claim": first.claim,
+            "cost_per_answer": cost,
+            **{noun: getattr(self.nouns, noun) for noun in ("case", "group", "groups")},
+            **{name: getattr(self, name) for name in names},
+            "target": self.target.model_dump(mode="json"),
+            "rows": [row.model_dump(mode="json") for row in self.rows],
+            "fold_scores": list(self.fold_scores),
+            "counts": {name: list(count) for name, count in self.counts.items()},
+            **{f"usage_{when}": usage.model_dump(mode="json") for when, usage in usages.items()},
+            **{name: stored[name] for name in (*(name for name in stored if name != "item_scores"), "item_scores")},
+        }
 
 
 def texts_in(value: Any) -> list[str]:

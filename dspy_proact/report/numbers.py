@@ -78,7 +78,7 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def shown_gain(sizes: Sequence[float], nouns: Nouns, gain: tuple[float, float] | None) -> str:
+def shown_gain(sizes: Sequence[float], nouns: Nouns, gain: tuple[float, float] | None, *, in_kappa: bool = True) -> str:
     """What so many items of each group can show of a compiled program, in a sentence or two.
 
     `gain` is as `stats.detectable_gain` gives it; None where it is not known or nothing may be claimed.
@@ -91,8 +91,16 @@ def shown_gain(sizes: Sequence[float], nouns: Nouns, gain: tuple[float, float] |
     if gain is None:
         most = f"{round(max(sizes)):,} of them in one"
         return f"{labels}, at most {most}: which gain they can show is not known in advance; {claim} or more."
-    shown = f"80 % power takes a true gain in kappa of {gain[0]:.2f} to {gain[1]:.2f}"
-    return f"With {labels}, {shown}, nearer the lower end if both judges err alike; {claim} or more."
+    few = "both judges err alike" if in_kappa else "few answers get another score"
+    few, unit = ("both judges err alike", "in kappa ") if in_kappa else ("few answers get another score", "")
+    shown = f"80 % power takes a true gain {unit}of {gain_range(gain, in_kappa=in_kappa)}"
+    return f"With {labels}, {shown}, nearer the lower end if {few}; {claim} or more."
+
+
+def gain_range(gain: tuple[float, float], *, in_kappa: bool) -> str:
+    """A range of gains: in kappa, or in points of a mean score."""
+    low, high = gain
+    return f"{low:.2f} to {high:.2f}" if in_kappa else f"{100 * low:.0f} to {100 * high:.0f} points"
 
 
 def signed(share: float) -> str:

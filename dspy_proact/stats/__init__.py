@@ -16,14 +16,18 @@ from dspy_proact.stats.cuts import START_CUTS, apply_cuts, keep_cuts
 from dspy_proact.stats.estimate import Estimate, Figure
 from dspy_proact.stats.headline import Headline, Side
 from dspy_proact.stats.improvement import (
+    CANDIDATES,
     CLAIM_GROUPS,
     CLAIM_LABELS,
+    SCORE_SPREADS,
+    SPREADS,
     Change,
     detectable_gain,
     enough_for_claim,
     improvement,
     length_change,
     score_change,
+    selected_gain,
     value_change,
 )
 from dspy_proact.stats.paired import (

@@ -19,14 +19,15 @@ from dspy_proact.evaluation.benchmark import NO_ROLES
 from dspy_proact.evaluation.published import Counts
 from dspy_proact.evaluation.ratings import RatingsSource
 from dspy_proact.evaluation.registry import benchmark_named
-from dspy_proact.programs.card import Card, CardRow, CardUsage, DataSource, Provenance
+from dspy_proact.programs.card import Card, DataSource, Provenance
+from dspy_proact.programs.item_scores import GradedPart, ItemScores, ScoreColumn, numbered_once
 from dspy_proact.recipe import Recipe
 from dspy_proact.report.leaderboard import Leaderboard, leaderboard
 from dspy_proact.report.pairs import PairChoice, PairStudy
 from dspy_proact.report.plan import LabellingPlan
 from dspy_proact.report.study import RatingStudy, study
 from dspy_proact.runs import CorpusRecord, Identity, Manifest, Nouns, Outcome, RoleIdentity, VerdictRecord
-from dspy_proact.stats import improvement, length_change, score_change
+from dspy_proact.stats import Panel
 from support.compiles import STRATA, SimulatedJudges, simulate_compile
 
 Rng = np.random.Generator
@@ -319,60 +320,84 @@ def _judge_card(rng: Rng) -> Card:
     judges = SimulatedJudges(one_of(rng, (0.3, 0.8)), one_of(rng, (0.05, 0.5)), better, candidates=3, raters=raters)
     drawn = simulate_compile(rng, sizes.tolist(), judges, one_of(rng, (0.0, 0.0, 0.1)))
     of, after = drawn.groups, drawn.before if rng.random() < 0.1 else drawn.after
-    gains = improvement(drawn.before, after, drawn.panel, drawn.strata, of, order=sorted({*drawn.strata}))
-    rows = [
-        CardRow.of(gain, nouns=Nouns(), name=name.lower(), title=name, total=drawn.strata.count(name), unit="kappa")
-        for name, gain in zip(sorted({*drawn.strata}), gains.strata, strict=True)
-    ]
-    target = CardRow.of(gains.overall, nouns=Nouns(), name="average", title="average", total=len(of), unit="kappa")
-    return _card(rng, (target, *rows), gains.overall.shown, of, raters=raters or 1)
+    part = GradedPart(
+        name="",
+        levels=("FAIL", "PARTIAL", "PASS"),
+        scale="ordinal",
+        grades=_grades(drawn.panel),
+        before=_levels(drawn.before),
+        after=_levels(after),
+    )
+    strata = sorted({*drawn.strata})
+    scores = ItemScores(
+        strata=tuple(strata), stratum=tuple(map(strata.index, drawn.strata)), parts=(part,), **_alike(rng, of)
+    )
+    return _card(rng, scores, Nouns(case="graded answer"))
+
+
+def _grades(panel: Panel) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """People's grades of each item: every one by another person where nobody knows by whom they are."""
+    grades: list[list[tuple[int, int]]] = [[] for _ in panel.counts]
+    raters = range(len(panel.items)) if panel.raters is None else panel.raters
+    for index, rater, level in zip(panel.items, raters, np.argmax(panel.own, axis=1), strict=True):
+        grades[index].append((int(rater), int(level)))
+    return tuple(map(tuple, grades))
+
+
+def _levels(levels: Any) -> tuple[int | None, ...]:
+    return tuple(None if np.isnan(level) else int(level) for level in levels)
+
+
+def _alike(rng: Rng, of: Sequence[Any]) -> dict[str, Any]:
+    """What items of these groups have whatever they are scores of: an answer to each takes one call."""
+    groups = numbered_once(map(str, of))
+    calls = tuple(((1000, int(rng.integers(50, 150))),) for _ in groups)
+    return {
+        "groups": groups,
+        "folds": tuple(group % 5 for group in groups),
+        "calls_before": calls,
+        "calls_after": calls,
+    }
 
 
 def _assistant_card(rng: Rng) -> Card:
     scale, cases = one_of(rng, SCALES), drawn_cases(rng)
     cases = cases if rng.random() < 0.5 else [replace(case, group=f"g{index % 20}") for index, case in enumerate(cases)]
     worth, of = [*scale.values()], [case.group for case in cases]
-    before, after = ([worth[level] if level >= 0 else None for level in side] for side in drawn_pair(rng, scale, cases))
+    sides = [[worth[level] if level >= 0 else None for level in side] for side in drawn_pair(rng, scale, cases)]
     words = rng.lognormal(4, 0.5, len(cases))
-    longer = length_change(words.tolist(), (words * rng.uniform(0.7, 2.0)).tolist(), of)
-    pushy = score_change(rng.integers(0, 2, len(of)).tolist(), rng.integers(0, 2, len(of)).tolist(), of)
-    kind = {"nouns": Nouns(), "total": len(of)}
-    rows = [
-        CardRow.of(longer, **kind, name="length", title="words", unit="times", margin=0.2),
-        CardRow.of(pushy, **kind, name="offers", title="unwanted offers", unit="rate", margin=0.05),
+    longer = words * rng.uniform(0.7, 2.0)
+    # Every second case has its like without anything to offer, where offers are counted.
+    controls = list(of[::2])
+    pushy = [rng.integers(0, 2, len(controls)).astype(float).tolist() for _ in range(2)]
+    none, no_words = [None] * len(controls), [None] * len(of)
+    columns = [
+        ("score", "score", "score", sides[0] + none, sides[1] + none),
+        ("controls", "offers", "unwanted offers", no_words + pushy[0], no_words + pushy[1]),
+        ("length", "length", "words", words.tolist() + none, longer.tolist() + none),
     ]
-    change = score_change(before, after, of)
-    return _card(rng, (CardRow.of(change, **kind, name="score", title="A"), *rows), change.shown, of)
+    scores = ItemScores(
+        strata=("A",),
+        tuned_for=(0,),
+        stratum=(0,) * len(of) + (-1,) * len(controls),
+        columns=tuple(
+            ScoreColumn(kind=kind, name=name, title=title, before=tuple(before), after=tuple(after))
+            for kind, name, title, before, after in columns
+        ),
+        **_alike(rng, [*of, *controls]),
+    )
+    return _card(rng, scores, Nouns())
 
 
-def _card(rng: Rng, rows: Sequence[CardRow], shown: bool, of: Sequence[Any], raters: int = 0) -> Card:
-    """The card of these rows, of which the first is the target; its cases are of these groups."""
-    target, *beside = rows
-    unchanged = bool(rng.random() < 0.1)
-    usage = CardUsage(prompt_tokens=1000, completion_tokens=100, usd=None)
+def _card(rng: Rng, scores: ItemScores, nouns: Nouns) -> Card:
+    """The card of these scores."""
     models = {"judge": RoleIdentity(model="openai/any", decoding={})}
     data = DataSource(name="constructed", sha256="ff")
     made = Provenance(
         models=models, recipe=Recipe(), start="ff", data=data, embedded=False, versions={}, created="2026-11-28"
     )
-    return Card(
-        aim="agreement with people" if raters else target.title,
-        case="graded answer" if raters else "case",
-        group="group",
-        groups="groups",
-        shown=shown and not unchanged,
-        unchanged=unchanged,
-        target=target,
-        rows=tuple(beside),
-        items=target.total,
-        group_count=len(set(of)),
-        unscored=target.total - target.count,
-        raters=raters,
-        fold_scores=(0.5,) * 5,
-        usage_before=usage,
-        usage_after=usage,
-        provenance=made,
-    )
+    unchanged = bool(rng.random() < 0.1)
+    return Card(nouns=nouns, unchanged=unchanged, item_scores=scores, price=PRICE, provenance=made)
 
 
 def constructed_plan(rng: Rng) -> LabellingPlan:

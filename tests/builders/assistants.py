@@ -8,15 +8,18 @@ from typing import Any
 from fakes.server import Answer, Sent, Server, is_about_offers, offers, verdict
 
 from builders.dialogues import Row, jsonl, record, row, rubric, trigger_point
-from builders.judges import NUMBER, USAGE, filed, provenance
+from builders.item_scores import of_assistant
+from builders.judges import NO_PRICE, NUMBER, filed, provenance
 from dspy_proact import Assistant, AssistantTarget, Case, Compile, Corpus, ProactBench, Recipe, Settings
 from dspy_proact.benchmarks.proactbench.embedded import assistant, judge
 from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS
 from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs.artefact import Artefact
-from dspy_proact.programs.card import Card, CardRow
+from dspy_proact.programs.card import Card
+from dspy_proact.programs.card_rows import CardRow
 from dspy_proact.programs.embedded import proposer
+from dspy_proact.programs.item_scores import ItemScores
 
 KEY, SCENARIO, PERSONA = "narwhal", "IBEX", "okapi"
 """Stand in every key, scenario and persona, and nowhere else."""
@@ -253,28 +256,13 @@ def card_row(name: str, title: str | None = None, **changes: Any) -> CardRow:
     return CardRow(**(of | dict.fromkeys(("before", "after", "difference"), NUMBER) | changes))
 
 
-def card(**changes: Any) -> Card:
-    """A card by hand."""
+def card(scores: ItemScores | None = None, **changes: Any) -> Card:
+    """A card of scores by hand, by default of an assistant that does better after."""
     of: dict[str, Any] = {
-        "aim": "RECOVERY",
-        "case": "trigger",
-        "group": "scenario",
-        "groups": "scenarios",
-        "shown": True,
-        "target": card_row("score", "RECOVERY", count=60, total=60),
-        "rows": (
-            *(card_row(phase.lower(), phase, margin=None if phase == "RECOVERY" else 0.05) for phase in Phase),
-            card_row("offers", "unwanted offers", unit="rate", margin=0.05),
-            card_row("length", "words", unit="times", margin=0.2),
-        ),
-        "items": 60,
-        "controls": 20,
-        "group_count": 10,
-        "unscored": 0,
-        "fold_scores": (0.6, None),
+        "nouns": DECLARED.nouns,
+        "item_scores": scores or of_assistant(),
         "guards": {"offers": 0.05},
-        "usage_before": USAGE,
-        "usage_after": USAGE,
+        "price": NO_PRICE,
         "provenance": provenance(
             "a corpus",
             assistant="openai/student",
@@ -293,11 +281,11 @@ def demo(persona: int = 0) -> dict[str, Any]:
     return {"augmented": True, "history": history, "user_message": text, "response": f"Good luck. {OFFER}"}
 
 
-def artefact(instruction: str | None = PUSHY, demos: int = 1, **changes: Any) -> Artefact:
-    """A compiled assistant by hand."""
+def artefact(instruction: str | None = PUSHY, demos: int = 1, changes: Any = None, **scores: Any) -> Artefact:
+    """A compiled assistant by hand; `scores` are of its cases."""
     compiled = Assistant(instruction)
     compiled.reply.demos = [demo(persona) for persona in range(demos)]
-    return filed(compiled, "assistant", card(**changes))
+    return filed(compiled, "assistant", card(of_assistant(**scores), **(changes or {})))
 
 
 def criteria(read: Corpus) -> list[Rubric]:

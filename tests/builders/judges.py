@@ -12,15 +12,18 @@ import dspy
 from drivers.client import spec
 from fakes.server import GRADES, Answer, Sent, verdict
 
+from builders.item_scores import of_judge
 from dspy_proact import Compile, Estimate, Gate, Judge, JudgeTarget, ProactBench, Recipe, Settings
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import rated_item
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn
+from dspy_proact.calls import Price
 from dspy_proact.compile.training import variant
 from dspy_proact.evaluation.people import HumanGrade, parts_of
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
-from dspy_proact.programs.artefact import Artefact, Cuts, signature_of, states_of
-from dspy_proact.programs.card import Card, CardRow, CardUsage, DataSource, Provenance
+from dspy_proact.programs.artefact import Artefact, Cuts, Learned, signature_of, states_of
+from dspy_proact.programs.card import Card, DataSource, Provenance
 from dspy_proact.programs.embedded.proposer import answer as propose
+from dspy_proact.programs.item_scores import ItemScores
 from dspy_proact.types import RoleIdentity
 
 PHASES = tuple(Phase)
@@ -154,9 +157,10 @@ def proposal(sent: Sent) -> str:
 
 
 def lasting(file: Path) -> dict[str, Any]:
-    """An artefact without the time at which it was made."""
+    """An artefact without the time at which it was made, of which its checksum is too."""
     content = json.loads(file.read_text(encoding="utf-8"))
     assert content["card"]["provenance"].pop("created")
+    assert content.pop("checksum")
     return content
 
 
@@ -177,47 +181,25 @@ def provenance(data: str = "a study", **models: str) -> Provenance:
 
 
 NUMBER = Estimate(value=0.5, low=0.3, high=0.7)
-USAGE = CardUsage(prompt_tokens=1000, completion_tokens=100, usd=None)
+NO_PRICE = Price(reason="by hand")
 
 
-def _after(low: float | None) -> Estimate:
-    if low is None:
-        return Estimate(value=0.5, reason="rests on one scenario")
-    return Estimate(value=0.5, low=low, high=0.7)
-
-
-def card(**low: float | None) -> Card:
-    """A card by hand, with the lower bound of the kappa after in each phase."""
-    names = ("exact before", "exact after", "exact commonest", "one human", "best attainable")
-    beside = dict.fromkeys((*names, "bias before", "bias after"), NUMBER)
-
-    def row(title: str, count: int, after: Estimate, **further: Any) -> CardRow:
-        numbers = {"before": NUMBER, "after": after, "difference": NUMBER, "low98": 0.1, "p": 0.01}
-        return CardRow(name=title.lower(), title=title, unit="kappa", count=count, total=count, **numbers, **further)
-
-    return Card(
-        aim="agreement with people",
-        case="graded answer",
-        group="scenario",
-        groups="scenarios",
-        shown=True,
-        target=row("average", 60, NUMBER),
-        rows=tuple(row(phase, 20, _after(low.get(phase, 0.4)), beside=beside) for phase in Phase),
-        items=60,
-        group_count=10,
-        unscored=0,
-        raters=2,
-        counts={"evidence before": (1, 2), "evidence after": (2, 2)},
-        usage_before=USAGE,
-        usage_after=USAGE,
-        fold_scores=(0.6, 0.7),
-        provenance=provenance(),
-    )
+def card(scores: ItemScores | None = None, **changes: Any) -> Card:
+    """A card of scores by hand, by default of a judge that agrees better with people after."""
+    nouns = ProactBench().nouns.model_copy(update={"case": "graded answer", "cases": "graded answers"})
+    of = {"nouns": nouns, "item_scores": scores or of_judge(), "price": NO_PRICE, "provenance": provenance()}
+    return Card(**(of | changes))
 
 
 def filed(program: Any, role: Any, of: Card, benchmark: str = "proactbench", **reading: Any) -> Artefact:
-    """The file of a program as it is."""
+    """The file of a program as it is, compiled from one without words of its own."""
     states = states_of(program)
+    bare = {
+        name: state.model_copy(
+            update={"demos": (), "signature": state.signature.model_copy(update={"instructions": "Begin."})}
+        )
+        for name, state in states.items()
+    }
     return Artefact(
         signature=signature_of(program, states),
         benchmark=benchmark,
@@ -225,15 +207,17 @@ def filed(program: Any, role: Any, of: Card, benchmark: str = "proactbench", **r
         program=type(program).__name__,
         states=states,
         card=of,
-        **reading,
+        **({"start": Learned(states=bare)} | reading),
     )
 
 
-def artefact(votes: int = 1, cuts: tuple[float, float] | None = None, demos: int = 1, **low: float | None) -> Artefact:
-    """A compiled judge by hand: a rule of its own, and demos of the study's responses."""
+def artefact(
+    votes: int = 1, cuts: tuple[float, float] | None = None, demos: int = 1, changes: Any = None, **scores: Any
+) -> Artefact:
+    """A compiled judge by hand: a rule of its own, and demos of the study's responses; `scores` are of its items."""
     judge = variant(Judge(ask_quote_again=False), ["Grade by the moon."] * 3, worked(study())[:demos])
     cut = dict.fromkeys(Phase, Cuts(partial=cuts[0], full=cuts[1])) if cuts else {}
-    return filed(judge, "judge", card(**low), votes=votes, cuts=cut)
+    return filed(judge, "judge", card(of_judge(votes=votes, **scores), **(changes or {})), votes=votes, cuts=cut)
 
 
 def graded(of: Ratings) -> Sequence[RatedItem]:

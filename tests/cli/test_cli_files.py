@@ -293,9 +293,7 @@ def rejudging(tmp_path, server):
 
 
 def judge_program(folder, shown):
-    made = judges.artefact()
-    made = made.model_copy(update={"card": made.card.model_copy(update={"shown": shown})})
-    write_artefact(folder / "judge.json", made)
+    write_artefact(folder / "judge.json", judges.artefact(better=shown))
     return ["--judge-program", "judge.json"]
 
 
@@ -309,7 +307,7 @@ def test_a_compiled_judge_without_a_gain_or_of_another_model_is_said_so(proact, 
 
 
 def test_a_run_keeps_what_both_cards_tell_and_its_page_says_it(proact, tmp_path):
-    made = assistants.artefact(shown=False)
+    made = assistants.artefact(better=False)
     write_artefact(tmp_path / "assistant.json", made)
     programs = ["--program", "assistant.json", *judge_program(tmp_path, shown=True)]
     assert proact("eval", "--limit", 1, *programs, "--out", "run")[0] == 0

@@ -8,6 +8,7 @@ from builders.judges import artefact
 from fakes.server import Answer, error, verdict
 
 from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
+from dspy_proact.programs.artefact import write_artefact
 
 CASES = judge_cases()
 
@@ -88,9 +89,7 @@ def program(tmp_path):
     """Write a compiled judge; its file."""
 
     def write(cases=None, **how):
-        made = artefact(**how)
-        made = made.model_copy(update={"card": made.card.model_copy(update={"counts": cases or {}})})
-        (tmp_path / "judge.json").write_text(made.model_dump_json())
+        write_artefact(tmp_path / "judge.json", artefact(changes={"further_counts": cases or {}}, **how))
         return ["--judge-program", "judge.json"]
 
     return write

@@ -11,7 +11,7 @@ from drivers.terminal import last
 from fakes.server import Answer, verdict
 
 from dspy_proact import RunFolder, summarize
-from dspy_proact.programs.artefact import write_artefact
+from dspy_proact.programs.artefact import read_artefact, write_artefact
 
 
 @pytest.fixture
@@ -81,7 +81,9 @@ def test_with_no_model_the_embedded_judge_is_tuned_to_the_sample(proact, tmp_pat
 def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize):
     status, out, err = optimize("--json", optimizer="miprov2")
     assert status == 0
-    assert card_in(out) == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
+    card = card_in(out)
+    assert card["item_scores"] == json.loads(Path("out", "judge.json").read_text("utf-8"))["card"]["item_scores"]
+    assert card["target"] == read_artefact("out").card.target.model_dump(mode="json")
     message = err.splitlines()
     few = "12 items in 4 scenarios are too few to show that tuning helped: a claim takes 60 in 10."
     assert message[0] == f"{few} They can show how good a program is."
@@ -123,6 +125,11 @@ def test_a_dry_run_says_what_it_takes_and_does_nothing(optimize, server):
     document = json.loads(out)
     assert document["calls"] == document["roles"]["judge"]["calls"] + document["roles"]["proposer"]["calls"] > 0
     assert (document["items"], document["concurrency"], document["detectable_gain"]) == (12, 32, None)
+    # Two trials are the start and a candidate, among which nothing is selected.
+    assert (document["candidates"], document["selected_gain"], document["gains_in"]) == (1, None, "kappa")
+    status, out, _ = optimize(*at(server), "--dry-run", "--trials", 20, optimizer="search")
+    assert "hundredths: of 19 candidates whose true gains in kappa are 0.02 on average (standard deviation 0.05," in out
+    assert ", the best by 6 items gains " in out  # two folds of 12
     status, out, _ = optimize(*at(server), "--dry-run", "--concurrency", 5)
     assert "\nAt most " in out
     assert "5 calls in flight" in out
@@ -155,7 +162,7 @@ def test_what_cannot_be_compiled_is_a_sentence(optimize, tmp_path, more, text):
 def test_a_guard_of_worked_cases_says_how_many_are_right_and_that_none_is_lost(optimize):
     status, out, err = optimize("--guard", "cases")
     assert status == 0
-    counts = json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]["counts"]
+    counts = read_artefact("out").card.counts
     before, after = counts["cases before"][0], counts["cases after"][0]
     message = f"worked cases of the judge's rules: {before} of 40 right before, {after} after, none lost"
     assert message in " ".join(out.split())
@@ -198,15 +205,16 @@ def test_rejudge_by_a_compiled_judge_counts_its_votes_among_its_cuts_and_compare
 def test_a_judge_whose_card_promises_too_little_is_refused_naming_statistic_reference_and_phase(
     proact, refused, program
 ):
-    low = program(RECOVERY=0.19)  # .4 in the other phases
+    low = program(errors={"RECOVERY": 8})  # of 20; none in the other phases
+    bound = artefact(errors={"RECOVERY": 8}).card["recovery"].after.low
     assert (
-        "judge.json: --min-kappa 0.2 is not met in RECOVERY: quadratic kappa out of fold, against the shares of "
-        "people's grades in 'a study', is at least 0.19 at 95 %"
-    ) in refused("eval", "--judge-program", low, "--min-kappa", 0.2, "--out", "run")
+        "judge.json: --min-kappa 0.6 is not met in RECOVERY: quadratic kappa out of fold, against the shares of "
+        f"people's grades in 'a study', is at least {bound:.2f} at 95 %"
+    ) in refused("eval", "--judge-program", low, "--min-kappa", 0.6, "--out", "run")
     assert not Path("run").exists()
-    assert proact("eval", "--judge-program", low, "--min-kappa", 0.19, "--limit", 1, "--out", "run")[0] == 0
+    assert proact("eval", "--judge-program", low, "--min-kappa", bound, "--limit", 1, "--out", "run")[0] == 0
     # One without a lower bound promises nothing.
-    without = ["--judge-program", program(CRITICAL=None), "--min-kappa", -1]
+    without = ["--judge-program", program(alike="CRITICAL"), "--min-kappa", -1]
     assert "--min-kappa -1 is not met in CRITICAL" in refused("eval", *without)
 
 

@@ -1,7 +1,6 @@
 """`dspy-proact optimize assistant`."""
 
 import json
-from pathlib import Path
 
 import pytest
 from builders.assistants import NAMES, PUSHY, bases, command_at, models, obedient, on_disk
@@ -10,6 +9,7 @@ from drivers.terminal import last, unwrapped
 from fakes.server import Answer, error
 
 from dspy_proact.benchmarks.proactbench.types import Phase
+from dspy_proact.programs.artefact import read_artefact
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def optimize(proact, tmp_path):
 
 
 def card_of(out="out"):
-    return json.loads(Path(out, "assistant.json").read_text(encoding="utf-8"))["card"]
+    return read_artefact(out).card.document()
 
 
 def row_of(card, name):

@@ -1,15 +1,19 @@
 """`dspy-proact optimize show`: the first sentence of a card, its prompt, and what a compile changed."""
 
 import json
+import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 from builders import assistants, judges
 from builders.assistants import PUSHY, artefact, on_disk
+from builders.item_scores import by_hand, of_judge
 from fakes.server import healthy
 
 from dspy_proact import Assistant, Estimate, Judge
-from dspy_proact.programs.artefact import write_artefact
+from dspy_proact.programs.artefact import Learned, states_of, write_artefact
+from dspy_proact.programs.item_scores import ScoreColumn
 
 # The prompt, and what a compile changed
 
@@ -47,10 +51,11 @@ def test_as_prompt_without_demos_prints_the_instruction_and_no_conversation(proa
 PROMPT = "Answer.\nBe brief."
 
 
-def begun_with(artefact, start):
-    """The artefact of a compile that began with a program of this hash."""
-    made = artefact.card.provenance.model_copy(update={"start": start})
-    return artefact.model_copy(update={"card": artefact.card.model_copy(update={"provenance": made})})
+def begun_with(artefact, program):
+    """The artefact of a compile that began with a program."""
+    start = Learned(states=states_of(program))
+    card = artefact.card.model_copy(update={"unchanged": start.states == artefact.states})
+    return artefact.model_copy(update={"start": start, "card": card})
 
 
 @pytest.fixture
@@ -70,7 +75,7 @@ def changed(out):
 
 def test_a_compiled_judge_is_compared_with_ours_uncompiled(diff):
     judge = Judge(ask_quote_again=False)
-    status, out, err = diff(begun_with(judges.artefact(demos=1), judge.fingerprint()))
+    status, out, err = diff(begun_with(judges.artefact(demos=1), judge))
     taken, brought = changed(out)
     assert (status, err) == (0, "")
     message = (predictor.signature.instructions for predictor in judge.predictors())
@@ -81,48 +86,39 @@ def test_a_compiled_judge_is_compared_with_ours_uncompiled(diff):
 
 
 def test_an_assistant_without_a_prompt_began_with_nothing(diff):
-    _, out, _ = diff(begun_with(assistants.artefact(demos=0), Assistant().fingerprint()))
+    _, out, _ = diff(begun_with(assistants.artefact(demos=0), Assistant()))
     assert changed(out) == [[], PUSHY.splitlines()]
 
 
-def test_a_prompt_that_is_named_is_compared_where_it_is_the_right_one(diff):
-    compiled = begun_with(assistants.artefact("Answer.\nLook ahead.", 0), Assistant(PROMPT).fingerprint())
-    status, out, _ = diff(compiled, "--system-prompt", PROMPT)
-    assert (status, changed(out)) == (0, [["Be brief."], ["Look ahead."]])
-    status, out, err = diff(compiled, "--system-prompt", "Answer.")
-    assert (status, out) == (2, "")
-    assert "--system-prompt: is not what this assistant was compiled from" in err
-
-
-def test_a_program_that_is_named_is_compared(diff, tmp_path):
-    before = assistants.artefact(PUSHY, 1)
-    write_artefact(tmp_path / "before.json", before)
-    compiled = begun_with(assistants.artefact(PUSHY, 0), before.digest)
-    status, out, _ = diff(compiled, "--start", "before.json")
+def test_a_prompt_with_demos_is_compared_line_by_line(diff):
+    start = assistants.compiled_assistant(assistants.artefact("Answer.\nBe brief.", 1))
+    status, out, _ = diff(begun_with(assistants.artefact("Answer.\nLook ahead.", 0), start))
     taken, brought = changed(out)
-    assert (status, "A worked example:" in taken, brought) == (0, True, [])
+    assert (status, taken[0], "A worked example:" in taken, brought) == (0, "Be brief.", True, ["Look ahead."])
 
 
-def test_a_program_that_is_not_known_is_null(diff):
-    assert json.loads(diff(begun_with(assistants.artefact(PUSHY, 0), "0" * 64), "--json")[1])["before"] is None
+def test_a_program_of_a_benchmark_that_nobody_knows_is_shown_and_compared(diff, proact):
+    """A person's own file, which the file of the program does not name."""
+    theirs = assistants.artefact(PUSHY, 0).model_copy(update={"benchmark": "theirs"})
+    assert changed(diff(begun_with(theirs, Assistant()))[1]) == [[], PUSHY.splitlines()]
+    status, out, _ = proact("optimize", "show", "program.json")
+    assert (status, "assistant of theirs" in out) == (0, True)
 
 
 def test_a_program_that_was_left_alone_says_so(diff):
-    _, out, _ = diff(
-        begun_with(assistants.artefact(PROMPT, 0), Assistant(PROMPT).fingerprint()), "--system-prompt", PROMPT
-    )
+    _, out, _ = diff(begun_with(assistants.artefact(PROMPT, 0), Assistant(PROMPT)))
     assert out == "No change.\n"
 
 
 def test_both_wholes_are_json(diff):
-    document = json.loads(diff(begun_with(assistants.artefact(PUSHY, 1), Assistant().fingerprint()), "--json")[1])
+    document = json.loads(diff(begun_with(assistants.artefact(PUSHY, 1), Assistant()), "--json")[1])
     assert document["before"] == {"instruction": "", "demos": []}
     assert document["now"]["instruction"] == PUSHY
     assert [demo.keys() >= {"history", "user_message", "response"} for demo in document["now"]["demos"]] == [True]
 
 
 def test_no_terminal_obeys_an_instruction(diff):
-    _, out, _ = diff(begun_with(assistants.artefact("Go\x1b[2J \u202eon.", 0), Assistant().fingerprint()))
+    _, out, _ = diff(begun_with(assistants.artefact("Go\x1b[2J \u202eon.", 0), Assistant()))
     assert changed(out) == [[], ["Go\\x1b[2J \\u202eon."]]
 
 
@@ -131,77 +127,71 @@ def test_no_terminal_obeys_an_instruction(diff):
 RISE = Estimate(value=0.2, low=0.05, high=0.35)
 """In kappa, or of a mean score."""
 KAPPA, POINTS = "(+0.20 in kappa, 95 % +0.05 to +0.35)", "(+20.0 [+5.0, +35.0] points)"
-JUDGE, ASSISTANT = judges.artefact, assistants.artefact
-SHOWN, NOT_SHOWN = {"shown": True}, {"shown": False, "group_count": 20, "rows": ()}
+JUDGED, ASSISTED = judges.card, assistants.card
 UNREAD = {"total": 154, "low98": 0.02, "low98_unread": -0.03}
 UNGRADED = {"count": 0, "difference": Estimate(value=None, reason="no scores"), "low98": None}
 HIGH = {"before": Estimate(value=0.6, low=0.5, high=0.7)}
 SEEN = f"{KAPPA}, on 147 graded answers not seen before"
 
 
-@pytest.fixture
-def first(proact):
-    """The first sentence of what is shown of a compiled program, whose card and target have these changes."""
-
-    def first(artefact, changes, target):
-        row = {"count": 147, "difference": RISE, "low98": -0.01, **target}
-        card = artefact.card.model_copy(update={"target": artefact.card.target.model_copy(update=row), **changes})
-        write_artefact(Path("made.json"), artefact.model_copy(update={"card": card}))
-        status, out, _ = proact("optimize", "show", "made.json")
-        assert status == 0
-        return " ".join(out.split()).partition(". ")[0]
-
-    return first
+def first(card, target, **changes):
+    """The first sentence of a card whose target has these numbers, in 20 groups."""
+    row = {"count": 147, "total": 147, "difference": RISE, "low98": -0.01, **target}
+    return by_hand(card, row, (), **({"groups": 20} | changes)).headline.text
 
 
 @pytest.mark.parametrize(
     ("made", "changes", "target", "message"),
     [
-        (JUDGE, SHOWN | {"raters": 4}, {"low98": 0.02}, f"the judge agrees better with people {SEEN}"),
-        (JUDGE, SHOWN | {"raters": 3}, {"low98": 0.02}, f"the judge agrees better with these 3 raters {SEEN}"),
-        (JUDGE, SHOWN | {"raters": 1}, {"low98": 0.02}, f"the judge agrees better with this rater {SEEN}"),
+        *(
+            (partial(JUDGED, of_judge(raters=raters)), {}, {"low98": 0.02}, f"agrees better with {whom} {SEEN}")
+            for raters, whom in ((4, "people"), (3, "these 3 raters"), (1, "this rater"))
+        ),
         # The 98 % interval reaches .2 + .01 below the gain, and counting the unread .2 + .03.
         (
-            JUDGE,
-            NOT_SHOWN,
+            JUDGED,
+            {},
             {},
             f"No improvement shown {KAPPA}: with 147 graded answers it takes a measured gain of more than 0.21",
         ),
-        (
-            ASSISTANT,
-            NOT_SHOWN,
-            {},
-            f"RECOVERY {POINTS}: with 147 triggers it takes a measured gain of more than 21.0 points",
-        ),
-        (JUDGE, NOT_SHOWN, {"low98_unread": -0.03}, "it takes a measured gain of more than 0.23"),
+        (ASSISTED, {}, {}, f"RECOVERY {POINTS}: with 147 triggers it takes a measured gain of more than 21.0 points"),
+        (JUDGED, {}, {"low98_unread": -0.03}, "it takes a measured gain of more than 0.23"),
         # From .6 a gain of .4 is left; the interval reaches .49 below what was measured, or to the end of the scale.
-        (JUDGE, NOT_SHOWN, HIGH | {"low98": -0.29}, f"{KAPPA}: no gain from 0.60 could have been shown"),
-        (ASSISTANT, NOT_SHOWN, HIGH | {"low98": -1.0}, f"{POINTS}: no gain from 60.0 points could have been shown"),
-        (JUDGE, NOT_SHOWN, {"difference": Estimate(0.1, -0.001, 0.2)}, "(+0.10 in kappa, 95 % +0.00 to +0.20)"),
-        *((made, NOT_SHOWN, UNREAD, ": not counting the 7 unreadable against it") for made in (JUDGE, ASSISTANT)),
+        (JUDGED, {}, HIGH | {"low98": -0.29}, f"{KAPPA}: no gain from 0.60 could have been shown"),
+        (ASSISTED, {}, HIGH | {"low98": -1.0}, f"{POINTS}: no gain from 60.0 points could have been shown"),
+        (JUDGED, {}, {"difference": Estimate(0.1, -0.001, 0.2)}, "(+0.10 in kappa, 95 % +0.00 to +0.20)"),
+        *((made, {}, UNREAD, ": not counting the 7 unreadable against it") for made in (JUDGED, ASSISTED)),
         (
-            JUDGE,
-            NOT_SHOWN,
+            JUDGED,
+            {},
             {"difference": Estimate(0.1, reason="all scenarios shift alike"), "low98": None},
             "No improvement shown (+0.10 in kappa): all scenarios shift alike",
         ),
-        (JUDGE, NOT_SHOWN | {"group_count": 1}, {}, "147 graded answers in 1 scenario are too few; a claim takes 60"),
-        (JUDGE, NOT_SHOWN, {"count": 59}, "59 graded answers in 20 scenarios are too few; a claim takes 60 in 10"),
-        (ASSISTANT, NOT_SHOWN | {"group_count": 9}, {}, "147 triggers in 9 scenarios are too few; a claim takes 60"),
-        (ASSISTANT, NOT_SHOWN, UNGRADED, "No improvement is claimed in RECOVERY: nothing could be graded"),
+        (JUDGED, {"groups": 1}, {}, "147 graded answers in 1 scenario are too few; a claim takes 60"),
+        (JUDGED, {}, {"count": 59}, "59 graded answers in 20 scenarios are too few; a claim takes 60 in 10"),
+        (ASSISTED, {"groups": 9}, {}, "147 triggers in 9 scenarios are too few; a claim takes 60"),
+        (ASSISTED, {}, UNGRADED, "No improvement is claimed in RECOVERY: nothing could be graded"),
     ],
 )
-def test_a_card_claims_what_its_interval_bears_and_says_what_is_missing(first, made, changes, target, message):
-    assert message in first(made(), changes, target)
+def test_a_card_claims_what_its_interval_bears_and_says_what_is_missing(made, changes, target, message):
+    assert message in first(made(), target, **changes)
 
 
 def test_numbers_that_may_be_below_0_stand_as_they_are(proact):
-    before, after = (Estimate(value=value, low=value - 0.1, high=value + 0.1) for value in (-0.25, 0.5))
-    value = row("value", 0.75, 0.6, 0.9, unit="value", before=before, after=after, margin=None)
-    card = ASSISTANT().card.model_copy(update={"rows": (value,)})
-    write_artefact(Path("made.json"), ASSISTANT().model_copy(update={"card": card}))
+    """The cost of the first group falls from -.5 to -.25, of the others from 0 to 1: no ratio can be told."""
+    scores = assistants.card().item_scores
+    before, after = (
+        tuple(low if group == 0 else high for group in scores.groups) for low, high in ((-0.5, 0.0), (-0.25, 1.0))
+    )
+    value = ScoreColumn(kind="rate", name="value", title="value", before=before, after=after)
+    with_value = scores.model_copy(update={"columns": (*scores.columns, value)})
+    artefact = assistants.artefact()
+    card = artefact.card.model_copy(update={"item_scores": with_value})
+    write_artefact(Path("made.json"), artefact.model_copy(update={"card": card}))
     out = " ".join(proact("optimize", "show", "made.json")[1].split())
-    assert "-0.25 [-0.35, -0.15] 0.50 [0.40, 0.60] 0.75 [0.60, 0.90]" in out
+    # Of ten groups: -.5 / 10; -.25 / 10 + 9 / 10; .25 / 10 + 9 / 10.
+    (row,) = re.findall(r"value 60 (\S+) \[.*?\] (\S+) \[.*?\] (\S+) ", out)
+    assert [float(number) for number in row] == pytest.approx([-0.05, 0.875, 0.925], abs=0.006)
     assert "value: means as they are" in out
 
 
@@ -247,9 +237,8 @@ def row(name, value, low, high, **changes):
     ],
 )
 def test_what_got_worse_stands_below_with_its_interval(rows, cost):
-    card = ASSISTANT().card
-    target = card.target.model_copy(update={"count": 147, "difference": RISE, "low98": 0.02})
-    card = card.model_copy(update=SHOWN | {"rows": tuple(rows), "target": target})
+    target = {"count": 147, "total": 147, "difference": RISE, "low98": 0.02}
+    card = by_hand(ASSISTED(), target, rows)
     end = ", at a cost." if cost and cost[0].startswith("beyond") else "."
     assert card.headline.text == f"Improvement shown in RECOVERY {POINTS}, on 147 triggers not seen before{end}"
     assert [*card.headline.caveats] == cost
@@ -257,7 +246,7 @@ def test_what_got_worse_stands_below_with_its_interval(rows, cost):
 
 @pytest.mark.parametrize(("compiles", "caveats"), [(1, 0), (5, 1)])
 def test_the_best_of_several_compiles_on_the_same_data_is_said_to_be_one_of_them(compiles, caveats):
-    headline = ASSISTANT().card.model_copy(update={"compiles": compiles, "rows": ()}).headline
+    headline = by_hand(ASSISTED(compiles=compiles), {}, ()).headline
     assert len(headline.caveats) == caveats
     assert all(caveat.startswith("one of 5 compiles on these data: ") for caveat in headline.caveats)
 
@@ -265,24 +254,21 @@ def test_the_best_of_several_compiles_on_the_same_data_is_said_to_be_one_of_them
 COSTLY = row("EMERGENT", -0.2, -0.3, -0.1)
 
 
-@pytest.mark.parametrize("made", [JUDGE, ASSISTANT])
+@pytest.mark.parametrize("made", [JUDGED, ASSISTED])
 @pytest.mark.parametrize(
-    ("changes", "target", "side", "number"),
+    ("changes", "rows", "target", "side", "number"),
     [
-        (SHOWN, {"low98": 0.02}, "higher", RISE),
-        (SHOWN | {"rows": (COSTLY,)}, {"low98": 0.02}, "higher", RISE),
-        (NOT_SHOWN, {}, None, RISE),
-        (NOT_SHOWN, UNGRADED, None, None),
-        (NOT_SHOWN | {"unchanged": True}, {}, None, None),
+        ({}, (), {"low98": 0.02}, "higher", RISE),
+        ({}, (COSTLY,), {"low98": 0.02}, "higher", RISE),
+        ({}, (), {"low98": -0.01}, None, RISE),
+        ({}, (), UNGRADED, None, None),
+        ({"unchanged": True}, (), {"low98": 0.02}, None, None),
     ],
 )
 def test_the_headline_of_a_card_is_a_sentence_of_at_most_30_words_with_the_numbers_beside_it(
-    made, changes, target, side, number
+    made, changes, rows, target, side, number
 ):
-    card = made().card
-    card = card.model_copy(
-        update={"target": card.target.model_copy(update={"count": 147, "difference": RISE, **target}), **changes}
-    )
+    card = by_hand(made(**changes), {"count": 147, "total": 147, "difference": RISE, **target}, rows)
     headline = card.headline
     assert (headline.side, headline.number, headline.count) == (side, number, card.target.count)
     assert len(headline.text.split()) <= 30

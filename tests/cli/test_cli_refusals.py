@@ -92,11 +92,8 @@ OPTIMIZE_SHOW = [
     ("optimize show judge.json --as-prompt --no-demos", "judge.json: a compiled judge, which is no system prompt; use"),
     (f"{SHOW} --no-demos", "--no-demos is about the prompt that --as-prompt prints; name that too, or leave it out"),
     (f"{SHOW} --diff --as-prompt", "leave it out, or leave --diff out"),
-    (f"{SHOW} --start assistant.json", "--start is about what --diff compares with; name that too, or leave it out"),
-    (f"{SHOW} --as-prompt --start assistant.json", "--start is about what --diff compares with; leave it out"),
     (f"{SHOW} --diff --explain", "--explain is about the card; leave it out"),
-    (f"{SHOW} --diff --no-demos --start assistant.json", "that --as-prompt prints; leave it out"),
-    (f"{SHOW} --diff --start assistant.json --system-prompt x", "leave --system-prompt out"),
+    (f"{SHOW} --diff --no-demos", "that --as-prompt prints; leave it out"),
 ]
 REJUDGE = [
     (f"rejudge b {JUDGE} --corpus sample", "--corpus is for results files; a run knows its corpus"),

@@ -117,6 +117,12 @@ def test_a_forecast_promises_no_gain_where_the_rules_forbid_a_claim(server):
     assert (forecast.items, forecast.sizes) == (72, (6,) * 12)
     # t of 11 degrees: 2.7181 sqrt(12 / 11) + .8755 = 3.7144; x .52 / sqrt(72), and x 1.1 sqrt(1.25) / sqrt(72).
     assert forecast.detectable_gain == pytest.approx((0.2276, 0.5384), abs=1e-4)
+    # Of a mean score x .25 / sqrt(72), and x .5 sqrt(1.25) / sqrt(72).
+    answering = assistants.at(server, assistants.few(), assistants.recipe())
+    assert (answering.forecast().in_kappa, forecast.in_kappa) == (False, True)
+    (case, *_) = answering.target.chosen(answering.target.items)
+    cases = [replace(case, key=str(number), group=str(number // 6)) for number in range(72)]
+    assert answering.target.learning_from(cases).detectable_gain == pytest.approx((0.1094, 0.2447), abs=1e-4)
     # Grades that are all alike have no kappa, and so no gain in it.
     alike = replace(many, grades=tuple(replace(grade, grade="PASS") for grade in many.grades))
     assert judges.at(server, alike, judges.recipe()).forecast().detectable_gain is None

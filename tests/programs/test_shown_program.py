@@ -3,6 +3,7 @@
 from builders import assistants, judges
 from builders.assistants import compiled_assistant
 from builders.attack import ATTACK, VISIBLE, harmless
+from builders.item_scores import of_assistant
 from builders.judges import compiled_judge
 from fakes.official_package import installed
 
@@ -53,7 +54,7 @@ def test_a_number_of_a_card_has_its_interval_where_it_has_one():
 
 def test_an_attack_in_an_instruction_or_a_card_is_shown_as_text():
     assert VISIBLE in harmless(Assistant(ATTACK)._repr_html_())
-    card = assistants.card(aim=ATTACK)
+    card = assistants.card(of_assistant(aim=ATTACK))
     assert VISIBLE in harmless(card._repr_html_())
     assert "\u202e" not in repr(card)
 
@@ -65,7 +66,6 @@ def test_a_start_that_is_kept_says_which_guard_the_better_candidates_broke_even_
         CandidateCard(score=score, share=1.0, harm=None, broken=broken, chosen=chosen)
         for score, broken, chosen in (start, better)
     ]
-    target = assistants.card_row("score", "RECOVERY", count=14, total=14)
-    card = assistants.card(shown=False, unchanged=True, target=target, candidates=candidates, target_groups=12)
+    card = assistants.card(of_assistant(14), unchanged=True, candidates=candidates)
     kept = "no candidate that keeps the guard on offers beat the starting program, which is kept unchanged."
     assert card.headline.text == f"No improvement in RECOVERY: {kept}"

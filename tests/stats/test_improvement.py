@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from support.compiles import SimulatedJudges, improvement_shown, simulate_compile
 
 from dspy_proact.stats import (
+    SCORE_SPREADS,
     Change,
     Estimate,
     Panel,
@@ -17,6 +18,7 @@ from dspy_proact.stats import (
     improvement,
     length_change,
     score_change,
+    selected_gain,
     value_change,
 )
 from dspy_proact.stats.improvement import Improvements, levels_at_worst
@@ -247,6 +249,18 @@ def test_whether_it_is_shown_is_what_the_whole_says():
 )
 def test_the_detectable_gain_is_worked_from_the_labels_of_each_group_and_raters_by_hand(sizes, raters, gain):
     assert detectable_gain(sizes, raters) == (gain and pytest.approx(gain, abs=1e-4))
+
+
+def test_of_a_mean_score_the_detectable_gain_has_the_spreads_of_scores():
+    # 3.4665 as above; .25 / sqrt(120) at least, and .5 sqrt(1 + .05 x 5) / sqrt(120) at most.
+    assert detectable_gain([6] * 20, 3, SCORE_SPREADS) == pytest.approx((0.07911, 0.17690), abs=1e-4)
+
+
+def test_the_gain_that_selection_finds_is_worked_from_candidates_and_items_by_hand():
+    # z of 18.625 / 19.25 is 1.8453. .02 + .0025 / sqrt(.0025 + .0625 / 48) z, and with .25 / 48 at the noisier end.
+    assert selected_gain(19, 48, SCORE_SPREADS) == pytest.approx((0.07255, 0.09482), abs=1e-4)
+    # Of ever more items it comes to the best there is: .02 + .05 z.
+    assert selected_gain(19, 10**9) == pytest.approx((0.11226, 0.11226), abs=1e-4)
 
 
 def test_unequal_groups_detect_less_than_as_many_equal_ones():

@@ -13,25 +13,21 @@ import click
 
 from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.models import text_of
 from dspy_proact.cli.views.message import console, print_json, print_more, say, say_stopped
 from dspy_proact.cli.views.runs import ProgressOnStderr, exceeded, sent_line
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.forecast import CompileObserver, Forecast, Stand, proposals_at_most
-from dspy_proact.errors import Halt, UsageError
-from dspy_proact.evaluation.benchmark import Start
-from dspy_proact.evaluation.compiled import compiled_program
+from dspy_proact.errors import Halt
 from dspy_proact.evaluation.forecast import SECONDS
-from dspy_proact.evaluation.participant import fingerprint_of
-from dspy_proact.evaluation.registry import benchmark_of
-from dspy_proact.evaluation.tuning import tuning_of
 from dspy_proact.models import Limits
 from dspy_proact.plain_text import duration, printable
-from dspy_proact.programs.artefact import Artefact, PredictorState, read_artefact, states_of
-from dspy_proact.programs.card import Card, CardRow, CardUsage, tokens_ratio
+from dspy_proact.programs.artefact import Artefact, PredictorState
+from dspy_proact.programs.card import Card, CardUsage, tokens_ratio
+from dspy_proact.programs.card_rows import CardRow
 from dspy_proact.recipe import Recipe
-from dspy_proact.report.numbers import counted, percent, points_of, probability, share, shown_gain, signed
+from dspy_proact.report.numbers import counted, gain_range, percent, points_of, probability, share, shown_gain, signed
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
+from dspy_proact.stats import CANDIDATES
 
 _SECONDS = 60.0
 """Between two lines."""
@@ -87,7 +83,8 @@ def _forecast_text(forecast: Forecast, limits: Limits) -> list[str]:
     roles = ", ".join(f"{name.replace('_', ' ')} {role.calls:,}" for name, role in forecast.roles.items())
     calls, counted = f"{forecast.calls:,} calls ({roles})", "repairs and retries not counted."
     lines = [f"Warning: {forecast.warning}."] if forecast.warning else []
-    lines += [shown_gain(forecast.sizes, forecast.nouns, forecast.detectable_gain)]
+    lines.append(shown_gain(forecast.sizes, forecast.nouns, forecast.detectable_gain, in_kappa=forecast.in_kappa))
+    lines += _selected_text(forecast)
     if forecast.unknown:
         models = " and ".join(name.replace("_", " ") for name in forecast.unknown)
         lines.append(f"Not known in advance: how often {models} are asked, and so calls, tokens, price and time.")
@@ -102,6 +99,21 @@ def _forecast_text(forecast: Forecast, limits: Limits) -> list[str]:
         )
         lines += exceeded(limits, forecast.calls, forecast.tokens, forecast.usd or 0.0)
     return [*lines, *filter(None, [forecast.assumption])]
+
+
+def _selected_text(forecast: Forecast) -> Iterator[str]:
+    """The gain that selection finds, under its assumption, beside the one that the items can show."""
+    selected, detectable = forecast.selected_gain, forecast.detectable_gain
+    if selected is None:
+        return
+    mean, spread = (f"{number:.2f}" if forecast.in_kappa else f"{100 * number:.0f}" for number in CANDIDATES)
+    few, unit = ("hundredths", " in kappa") if forecast.in_kappa else ("points", "")
+    yield (
+        f"Expect a few {few}: of {forecast.candidates} candidates whose true gains{unit} are {mean} on average "
+        f"(standard deviation {spread}, assumed), the best by {forecast.compared:,} items gains "
+        f"{gain_range(selected, in_kappa=forecast.in_kappa)}"
+        f"{'; these items are not likely to show that' if detectable and selected[1] < detectable[0] else ''}."
+    )
 
 
 def compile_shown(
@@ -167,6 +179,9 @@ def _print_forecast(compiling: Compile, as_json: bool) -> None:
             "items": forecast.items,
             forecast.nouns.groups: len(forecast.sizes),
             "detectable_gain": forecast.detectable_gain,
+            "selected_gain": forecast.selected_gain,
+            "gains_in": "kappa" if forecast.in_kappa else "score",
+            "candidates": forecast.candidates,
             "warning": forecast.warning,
             "calls": forecast.calls if known else None,
             "usd": forecast.usd,
@@ -232,9 +247,10 @@ def _row(row: CardRow) -> list[str]:
 
 
 def _notes(card: Card) -> Iterator[str]:
+    nouns = card.nouns
     if card.target.unit != "kappa":
         yield (
-            f"Means in %, * tuned for; each {card.case} is tested by a program that never saw its {card.group}, or "
+            f"Means in %, * tuned for; each {nouns.case} is tested by a program that never saw its {nouns.group}, or "
             "any that shares data with it."
         )
     if values := [row.title for row in card.rows if row.unit == "value"]:
@@ -243,7 +259,7 @@ def _notes(card: Card) -> Iterator[str]:
         yield "after: the programs that the optimizer found in each fold; the program in this file is the start."
     yield from reason_lines((row.title, row.difference.reason) for row in (card.target, *card.rows))
     if card.unscored:
-        yield f"{counted(card.unscored, card.case)} left out because a verdict on them could not be read."
+        yield f"{counted(card.unscored, nouns.case, nouns.cases)} left out because a verdict on them could not be read."
     for name, (count, of) in card.counts.items():
         if count < of and name.startswith("evidence"):
             yield f"verdicts with a quote that stands in the answer, {name.split()[1]}: {count} of {of}."
@@ -253,7 +269,7 @@ def _notes(card: Card) -> Iterator[str]:
 
 
 def _explained(artefact: Artefact) -> Iterator[str | TerminalTable]:
-    card, made = artefact.card, artefact.card.provenance
+    card, made, nouns = artefact.card, artefact.card.provenance, artefact.card.nouns
     if beside := [row for row in card.rows if row.beside]:
         names = list(beside[0].beside)
         cells = (
@@ -267,11 +283,13 @@ def _explained(artefact: Artefact) -> Iterator[str | TerminalTable]:
     low, unread = card.target.low98, card.target.low98_unread
     shown = "{:+z.2f}".format if card.target.unit == "kappa" else signed
     bound = "unknown" if low is None else shown(low)
+    reach = "" if card.reach is None else shown(card.reach).removeprefix("+")
+    needed = reach and f"; it takes a measured gain of more than {reach}"
     yield (
         "The program in this file was compiled on everything and has no score of its own. Claimed only where the 98 % "
         f"interval of the change lies above 0: its lower end is {bound}"
-        f"{'' if unread is None else f', counting unreadable verdicts against it {shown(unread)}'}. p is adjusted by "
-        "Holm over rows of one kind."
+        f"{'' if unread is None else f', counting unreadable verdicts against it {shown(unread)}'}"
+        f"{needed}. p is adjusted by Holm over rows of one kind."
     )
     if card.target.unit == "kappa":
         yield (
@@ -285,7 +303,7 @@ def _explained(artefact: Artefact) -> Iterator[str | TerminalTable]:
     controls = f" and {card.controls} controls" if card.controls else ""
     roles = ", ".join(f"{role.replace('_', ' ')} {model.model}" for role, model in made.models.items())
     yield (
-        f"{counted(card.items, card.case)}{controls} of {card.group_count} {card.groups},{raters} "
+        f"{counted(card.items, nouns.case, nouns.cases)}{controls} of {card.group_count} {nouns.groups},{raters} "
         f"{len(card.fold_scores)} folds. {roles}."
     )
     # A share in percent, never rounded to none.
@@ -324,45 +342,15 @@ _GENERATED = re.compile(r"Given the fields .*, produce the fields .*\.", re.DOTA
 States = Mapping[str, PredictorState]
 
 
-def print_diff(artefact: Artefact, start: Path | None, system_prompt: str | None, as_json: bool) -> None:
-    """Print the lines that a compile took away and those that it brought; as JSON the whole of before and after.
-
-    It began with the compiled program of `start`, with `system_prompt` (TEXT or @FILE), or with the uncompiled
-    program; raises a `UsageError` where what is named is not what it began with.
-    """
-    if start and system_prompt is not None:
-        raise UsageError("--start has a prompt of its own; leave --system-prompt out")
-    if system_prompt is not None and artefact.role == "judge":
-        raise UsageError("--system-prompt: a judge has none; leave it out")
-    if start:
-        begun = read_artefact(start, artefact.role)
-        before, digest = begun.states, begun.digest
-    else:
-        declared = benchmark_of(artefact.benchmark)
-        settings = declared.settings_type.model_validate(artefact.settings)
-        program = compiled_program(declared, settings, Start(text_of(system_prompt)), artefact.role)
-        program = tuning_of(declared, settings).student(program)
-        before, digest = states_of(program), fingerprint_of(program)
-    known = digest == artefact.card.provenance.start
-    named = "--start" if start else "--system-prompt" if system_prompt else None
-    if named and not known:
-        raise UsageError(f"{named}: is not what this {artefact.role} was compiled from, by the hash in its card")
-    if not known:
-        mend = "--start or --system-prompt" if artefact.role == "assistant" else "--start"
-        say(
-            "The program before the compile is not known: its hash in the card is not that of the uncompiled "
-            f"{artefact.role}. Name it with {mend}. Its current text:"
-        )
+def print_diff(artefact: Artefact, as_json: bool) -> None:
+    """Print the lines that a compile took away and those that it brought; as JSON the whole of before and after."""
+    before, now = artefact.start.states, artefact.states
     if as_json:
-        documents = {"before": _document(before) if known else None, "now": _document(artefact.states)}
-        print_json(documents)
+        print_json({"before": _document(before), "now": _document(now)})
         return
-    lines = lines_of(artefact.states)
-    if known:
-        changed = unified_diff(lines_of(before), lines, "before", "now", lineterm="")
-        lines = list(changed) or ["No change."]
-    for line in lines:
-        click.secho(printable(line.expandtabs(4)), fg=_COLOURS.get(line[:1]) if known else None)
+    changed = unified_diff(lines_of(before), lines_of(now), "before", "now", lineterm="")
+    for line in list(changed) or ["No change."]:
+        click.secho(printable(line.expandtabs(4)), fg=_COLOURS.get(line[:1]))
 
 
 def lines_of(states: States, demos: bool = True) -> list[str]:

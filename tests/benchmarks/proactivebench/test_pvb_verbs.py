@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from builders.images import decoded
@@ -21,6 +20,7 @@ from dspy_proact.benchmarks.proactivebench.trajectory import (
 )
 from dspy_proact.benchmarks.proactivebench.tuning import OwnTuning
 from dspy_proact.evaluation.published import best_published
+from dspy_proact.programs.artefact import read_artefact
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def test_a_compile_finds_that_asking_helps_and_its_card_has_the_share_of_blind_a
     status, out, err = proact("optimize", "assistant", *named, "--optimizer", "gepa", "--trials", 3, "--folds", 2)
     assert status == 0, err
     assert re.search(r"^blind asking \(until the limit\) +28 ", out, re.MULTILINE), out
-    card = json.loads(Path("made/assistant.json").read_text(encoding="utf-8"))["card"]
+    card = read_artefact("made").card.document()
     assert any(note.startswith("tuned for a reward of 0.5 a right move") for note in card["notes"])
     rows = {row["name"]: row for row in card["rows"]}
     assert {"interventions", "blind", "step_reward"} <= rows.keys()
