@@ -5,7 +5,7 @@
 `small_model.jsonl` has 202 answers of SmolLM2-135M-Instruct (see NOTICE) to requests of every benchmark, with and
 without a schema: loops, cut answers, broken JSON, echoes of the schema. `states` is what an answer states as it was
 asked to, read by hand; null where it states nothing so, or where it is cut. None has thoughts. An instruction is read
-by DSPy's adapter, which mends what is broken: a compile measures whatever it proposes.
+from plain text too: a compile measures whatever is proposed.
 """
 
 import json
@@ -24,7 +24,7 @@ from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSetti
 from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
 from dspy_proact.benchmarks.probe.agents import AGENTS
 from dspy_proact.compile.brief import ProposeInstruction
-from dspy_proact.compile.proposer import TamedJSONAdapter
+from dspy_proact.compile.instruction_reader import InstructionReader
 from dspy_proact.models.thoughts import without_thoughts
 
 ANSWERS = Path(__file__).with_suffix(".jsonl")
@@ -52,7 +52,7 @@ def readers() -> Mapping[str, Reader]:
         "proposal": reader(proposing.wording(), proposing.question.signature, "proposal"),
         "moment": reader(moment.wording(), moment.question.signature, "need_help", "intention"),
         "solution": reader(agent.wording("a repair"), agent.predictors()[0].signature, *solution),
-        "instruction": reader(TamedJSONAdapter(), ProposeInstruction, "improved_instruction"),
+        "instruction": reader(InstructionReader(), ProposeInstruction, "improved_instruction"),
         "choice": reader(looker.wording(), looker.question.signature, "choice"),
         "reply": reader(Assistant().wording(), Assistant().predictors()[0].signature, "response"),
     }

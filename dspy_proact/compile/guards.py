@@ -12,7 +12,6 @@ import dspy
 
 from dspy_proact.compile.forecast import Progress
 from dspy_proact.compile.optimizers import NO_END, OPTIMIZERS
-from dspy_proact.compile.proposer import TamedAdapter
 from dspy_proact.compile.search import search
 from dspy_proact.compile.training import Candidate, Choice, Training
 from dspy_proact.recipe import Recipe
@@ -20,7 +19,7 @@ from dspy_proact.recipe import Recipe
 
 def choose(training: Training, recipe: Recipe, journal: Path | None, progress: Progress) -> Choice:
     """The best candidate of the recipe's optimizer that keeps the guards; the student where no other does."""
-    settings = {"adapter": TamedAdapter(), "max_errors": NO_END, "disable_history": True, "trace": None}
+    settings = {"max_errors": NO_END, "disable_history": True, "trace": None}
     with dspy.context(lm=training.task_lm, **settings):
         if recipe.optimizer == "search":
             race = search(training, recipe, journal, progress)

@@ -8,12 +8,13 @@ from dspy_proact.compile.brief import ProposeInstruction, brief_of
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import instructions_of
 from dspy_proact.compile.training import Answered, Training
+from dspy_proact.evaluation.tuning import UNREAD
 
 
 def proposals(
     training: Training, program: Any, answers: Sequence[Answered], numbers: Sequence[int] | None = None
 ) -> Mapping[str, list[str | None]]:
-    """By predictor that these answers take, a new instruction for each number; None where the proposer gave none.
+    """By predictor that took part in a wrong answer, a new instruction for each number; None where there is none.
 
     A number is of a tip and, beyond the last tip, of another rollout; there is a number for each tip where none are
     given. All are asked for side by side.
@@ -21,11 +22,10 @@ def proposals(
     tips = training.proposal.tips
     wanted = range(len(tips)) if numbers is None else numbers
     names = [name for name, _ in program.named_predictors()]
-    own = {
-        name: [answered for answered in answers if name in {step.predictor for step in answered.trace}]
-        for name in names
-    }
-    now = {name: text for name, text in zip(names, instructions_of(program), strict=True) if own[name]}
+    wrong = [answered for answered in answers if answered.feedback.error not in ("", UNREAD)]
+    # Of an answer that cannot be read it is not known whose it was.
+    wanting = {name for answered in wrong for name in {step.predictor for step in answered.trace} or names}
+    now = {name: text for name, text in zip(names, instructions_of(program), strict=True) if name in wanting}
     briefs = {name: brief_of(training, program, name, answers) for name in now}
 
     def propose(name: str, number: int) -> str | None:

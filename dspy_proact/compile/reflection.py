@@ -63,12 +63,12 @@ class System:
     ) -> Instructions:
         """New instructions, by the predictors for which there is one."""
         answers = [shown["answered"] for shown in reflective_dataset[components_to_update[0]]]
-        number, self.proposals = self.proposals, self.proposals + 1
         try:
-            proposed = proposals(self.training, self.program(candidate), answers, [number])
+            proposed = proposals(self.training, self.program(candidate), answers, [self.proposals])
         except Exception as error:
             self.failure = error
             raise
+        self.proposals += bool(proposed)
         return {name: text for name, (text,) in proposed.items() if text is not None}
 
     def stops(self, gepa_state: Any) -> bool:  # noqa: ARG002 - GEPA gives it

@@ -20,14 +20,13 @@ Besides `dspy` and `dspy.lm15`, which are public, these are relied on, each held
     JSONAdapter._prepare_response_format(lm, lm_kwargs, signature)   puts `response_format` into `lm_kwargs`
     MIPROv2._propose_instructions(...)               by the number of a predictor its instructions, its own first
     MIPROv2._bootstrap_fewshot_examples(...)         sets of demos, or None
-    ChatAdapter._make_json_adapter_fallback()        the adapter that it tries after itself
     Signature.fields[name].json_schema_extra         `desc`, and `__dspy_field_type`: "input" or "output"
     Image.extract_custom_type_from_annotation        the images in a type
     settings                                         `callbacks`, `disable_history`, `max_trace_size`,
                                                      `warn_on_type_mismatch`
     loggers "dspy", "dspy.clients.lm"
 
-`clients`, `fenced_json`, `proposer` and `optimizers` override the methods with an underscore.
+`clients`, `fenced_json` and `optimizers` override the methods with an underscore.
 """
 # ruff: noqa: F401 - other files import these names from here
 

@@ -23,7 +23,7 @@ from builders.assistants import (
 from fakes.server import Answer, Server
 
 from dspy_proact import Assistant, Phase
-from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS, TamedChat
+from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS
 from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress
 from dspy_proact.compile.proposer import Proposer
 from dspy_proact.compile.search import search
@@ -46,7 +46,6 @@ def training(
     target = at(server, few(), recipe()).target
     target.units = dict(TUNING.units([*learn, *compare, *controls]))
     if student:
-        student.adapter = TamedChat()
         target.start = Tuned(student)
     with patch("dspy_proact.compile.training.split", return_value=(learn, compare)):
         return Training(target, [*learn, *compare, *controls], {}, Proposer(target.models["proposer"].lm), 0)

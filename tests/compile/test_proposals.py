@@ -1,5 +1,6 @@
 """How many instructions are proposed, for which predictors, and what a card says of them; over HTTP."""
 
+import re
 from collections import Counter
 from types import SimpleNamespace
 from typing import Any
@@ -7,8 +8,8 @@ from typing import Any
 import pytest
 from builders import assistants, judges
 from builders.assistants import few, obedient, proposed
-from builders.judges import at, recipe, study
-from fakes.server import Answer, Sent
+from builders.judges import KEY, QUOTE, at, consensus, graded, recipe, study
+from fakes.server import Answer, Sent, verdict
 
 from dspy_proact import Phase
 from dspy_proact.compile import reflection
@@ -51,15 +52,61 @@ def test_gepa_says_before_a_call_and_on_the_card_that_one_trial_proposes_nothing
     assert (card.proposals, assisting(server, "gepa", trials=2).forecast().warning) == (Proposals(), None)
 
 
-@pytest.mark.parametrize(("optimizer", "trials"), [("search", 2), ("miprov2", 4), ("gepa", 3)])
-def test_every_predictor_of_a_judge_is_asked_about_by_itself(tmp_path, server, optimizer, trials):
+OPTIMIZERS = pytest.mark.parametrize(("optimizer", "trials"), [("search", 2), ("miprov2", 4), ("gepa", 4)])
+NUMBERS = {
+    phase: {item.case.key.removeprefix(KEY) for item in graded(study()) if item.stratum == phase} for phase in Phase
+}
+
+
+@OPTIMIZERS
+def test_every_predictor_of_a_judge_is_asked_about_by_itself_with_its_own_items(tmp_path, server, optimizer, trials):
+    """A response of the study ends with its number."""
     server.script = judges.models
     compiling = at(server, study(), recipe(optimizer, trials=trials))
     compiling.run(tmp_path / "out")
-    requests = Counter(map(phase_of, server.of("proposer")))
-    assert requests.keys() == {*Phase}
-    assert requests.total() <= compiling.forecast().roles["proposer"].calls
-    assert not any("def forward" in sent.text for sent in server.of("proposer"))
+    requests = server.of("proposer")
+    assert {*map(phase_of, requests)} == {*Phase}
+    assert len(requests) <= compiling.forecast().roles["proposer"].calls
+    for sent in requests:
+        content = sent.messages[-1]["content"]
+        shown = re.findall(rf"{QUOTE}.*, (\d+)\.$", content, re.MULTILINE)
+        assert shown
+        assert {*shown} <= NUMBERS[phase_of(sent)]
+        assert len({*shown}) == len(shown)
+        assert len(sent.text) < 20_000
+
+
+@OPTIMIZERS
+def test_only_predictors_that_are_wrong_are_asked_about(tmp_path, server, optimizer, trials):
+    """The judge says what people say, but in one phase the opposite."""
+    people = {item.answer.text: (item.stratum, consensus(item)) for item in graded(study())}
+
+    def script(sent: Sent) -> Answer:
+        if sent.role == "proposer":
+            return Answer(judges.proposal(sent))
+        (phase, grade), *_ = (of for text, of in people.items() if text in str(sent.messages[-1]["content"]))
+        wrong = "PASS" if grade == "FAIL" else "FAIL"
+        return Answer(verdict(wrong if phase == Phase.CRITICAL else grade, [QUOTE]))
+
+    server.script = script
+    at(server, study(), recipe(optimizer, trials=trials)).run(tmp_path / "out")
+    assert {*map(phase_of, server.of("proposer"))} == {Phase.CRITICAL}
+
+
+@OPTIMIZERS
+def test_a_request_of_an_assistants_compile_says_what_it_is_for_what_it_gets_and_what_it_is_told(
+    tmp_path, server, optimizer, trials
+):
+    server.script = obedient("Look ahead.")
+    compiling = assistants.at(server, few(), assistants.recipe(optimizer, trials=trials), system_prompt="Be kind.")
+    compiling.run(tmp_path / "out")
+    for sent in server.of("proposer"):
+        content = sent.messages[-1]["content"]
+        assert "proactive" in content
+        assert "[[ ## instruction ## ]]\nBe kind." in content or "Look ahead." in content
+        assert "that's everything" in content
+        assert "| Good luck." in content
+        assert "FELL SHORT (" in content
 
 
 @pytest.mark.parametrize("optimizer", ["search", "gepa", "miprov2"])

@@ -31,7 +31,6 @@ from dspy_proact.evaluation.tuning import (
     Tuning,
 )
 from dspy_proact.evidence import locate_quotes
-from dspy_proact.plain_text import tame
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.runs import Case, Scored
 
@@ -59,18 +58,10 @@ _MOST_SHORTCOMINGS = 3
 """Of one response that are told."""
 
 
-class TamedChat(BareChat):
-    """The bare chat of a compile: its responses go into proposers' prompts, where DSPy's markers would be obeyed."""
-
-    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
-        """The answer without markers, as the signature's only output."""
-        return {name: tame(text) for name, text in super().parse(signature, completion).items()}
-
-
 def hinted(student: Assistant) -> Assistant:
     """A copy that is hinted at; its students are not."""
     teacher = student.deepcopy()
-    teacher.adapter = TamedChat(HINT)
+    teacher.adapter = BareChat(HINT)
     return teacher
 
 
@@ -108,10 +99,8 @@ class ProactTuning(Tuning):
         return {case.key: units[case.group] for case in cases}
 
     def student(self, program: Any) -> Any:
-        """An assistant whose responses are tamed; a judge whose one call is one trace."""
-        if isinstance(program, Assistant):
-            program.adapter = TamedChat()
-        elif isinstance(program, Judge):
+        """A judge has one call, which is one trace."""
+        if isinstance(program, Judge):
             program.quote = None
         return program
 
