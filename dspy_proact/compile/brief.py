@@ -121,9 +121,9 @@ def _words(prediction: dspy.Prediction) -> int:
 def _question(predictor: str, named: Mapping[str, Any]) -> str:
     """What is put to a predictor, field by field."""
     fields = named[predictor].signature
-    lines = [f"Your instruction is for the question `{predictor}` of the program."]
+    lines = ["Your instruction is for the only question that the program puts to its model."]
     if len(named) > 1:
-        lines = [f"The program puts {len(named)} questions: {', '.join(named)}. {lines[0]}"]
+        lines = [f"The program puts {len(named)} questions: {', '.join(named)}. Your instruction is for `{predictor}`."]
     for title, of in (("It is given", fields.input_fields), ("It answers", fields.output_fields)):
         lines.append(f"{title}: {'; '.join(_field(name, field) for name, field in of.items())}.")
     return "\n".join(lines)

@@ -9,11 +9,19 @@ from fakes.server import Answer
 from watched import inputs_of, judging, proposing, row, traces_in
 
 from dspy_proact import AssistantTarget, Compile, Gate, JudgeTarget, ModelSpec, Recipe, read_artefact
-from dspy_proact.benchmarks.proactiveagent.turns import ProactiveAgentSettings
+from dspy_proact.benchmarks.proactiveagent.turns import (
+    Assistance,
+    ProactiveAgentSettings,
+    StreamEvent,
+    TurnView,
+    Verdict,
+    graded,
+)
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ratings import ratings_named
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.programs.embedded.fields import outputs_of
+from dspy_proact.runs import Case
 
 THINGS = ("invoice", "lamp", "rota", "survey", "recipe", "ticket", "garden", "ledger")
 RULE = "Accept what names an object of the last events."
@@ -188,3 +196,20 @@ def test_an_agent_finds_when_to_be_silent(server, tmp_path):
         AssistantTarget(
             str(folder), agent, judge, benchmark="proactiveagent", settings=ProactiveAgentSettings(baseline="always")
         )
+
+
+def test_a_proposer_is_shown_the_last_events_and_told_which_decision_was_wrong():
+    declared = benchmark_named("proactiveagent")
+    tuning = declared.tuning(ProactiveAgentSettings())
+    events = [StreamEvent(time=str(number), event=f"Event {number}.") for number in range(10)]
+    shown = tuning.excerpt({"events": events, "silent": True}, {})
+    assert shown == {"events": ["(2 earlier events)", *events[2:]], "silent": True}
+    case = Case("k", "trace", "coding", TurnView(events=tuple(events), origin="o"))
+    rejected = (Verdict(reason="Too early.", accepted=False, confidence=0.2),)
+    errors = {
+        answer: tuning.feedback(case, answer, graded(answer, rejected, 1.0)).error
+        for answer in (Assistance(proposals=("Sort it.",)), Assistance())
+    }
+    assert list(errors.values()) == ["proposed what is not accepted", "silent where help is wanted"]
+    accepted = (Verdict(reason="Fits.", accepted=True, confidence=0.9),)
+    assert tuning.feedback(case, Assistance(), graded(Assistance(), accepted, 1.0)).error == ""
