@@ -35,7 +35,7 @@ _SHOWN, _RIGHT = 6, 2
 """Answers in a brief, and how many of them are right, where there are enough of both."""
 _LEAST = 4
 """Answers in a brief whose groups are few."""
-_LENGTH = 13_500
+_LENGTH = 12_500
 """Characters of a brief, which answers share as far as `_INPUTS` and `_OUTPUTS` let them."""
 _INPUTS, _OUTPUTS, _FEEDBACK = (600, 1500), 500, 800
 """Characters of the inputs of one answer, at least and at most, of its outputs, and of what was right or wrong."""
@@ -101,9 +101,11 @@ def brief_of(training: "Training", program: Any, predictor: str, answers: Sequen
     chosen = _chosen(steps, training.groups, training.seed)
     rest = _LENGTH - len(purpose) - len(instruction) - len(must_not) - sum(len(one.text("", {}, 0)) for one in chosen)
     longest = min(max(rest // max(1, len(chosen)), _INPUTS[0]), _INPUTS[1])
+    several = len(training.target.declared.strata) > 1
+    strata = [f" ({training.items[one.answer.example.key].stratum})" if several else "" for one in chosen]
     shown = [
-        one.text(f"Answer {number} of {len(chosen)}", tuning.excerpt(one.step.inputs, one.step.outputs), longest)
-        for number, one in enumerate(chosen, start=1)
+        one.text(f"Answer {number}{stratum}", tuning.excerpt(one.step.inputs, one.step.outputs), longest)
+        for number, (one, stratum) in enumerate(zip(chosen, strata, strict=True), start=1)
     ]
     counted = _counted([*(one.answer for one in steps), *unanswered], training)
     return Brief(purpose, tame(instruction) or NOTHING, "\n\n".join([counted, *shown]), must_not)

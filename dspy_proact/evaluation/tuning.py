@@ -115,7 +115,8 @@ def judge_aim(declared: Benchmark[Any, Any], parts: Sequence[Part]) -> Aim:
     purpose += [f"What people were told: {briefing}"] if briefing else []
     for part in parts:
         question = f" ({part.question})" if part.question else ""
-        purpose.append(f"It says {part.name or 'the grade'}{question}: {', '.join(part.levels)}.")
+        scale = "from worst to best" if part.scale == "ordinal" else "one of"
+        purpose.append(f"{part.name or 'Its grade'}{question}, {scale}: {', '.join(part.levels)}.")
     purpose += dict.fromkeys(line for part in parts for line in _meanings(part))
     constant = "a judge that always answers alike counts for nothing."
     return Aim(

@@ -62,7 +62,7 @@ def test_four_failures_and_two_successes_are_shown_of_six_groups_whatever_the_or
 def test_each_kind_of_error_is_shown_and_the_commonest_most():
     pairs = [answered(f"g{number}", "strict" if number < 10 else "lenient") for number in range(12)]
     lines = brief(pairs).answers.splitlines()
-    kinds = [line.partition("(")[2] for line in lines if line.startswith("Answer ")]
+    kinds = [line.rpartition("(")[2] for line in lines if line.startswith("Answer ")]
     # One of each, and of the 10 and 2 that there are four more of those of which more are left.
     assert sorted(kinds) == ["lenient)"] + ["strict)"] * 5
 
@@ -134,7 +134,7 @@ def test_no_line_of_others_passes_for_one_of_ours():
     assert ours == [
         "Of 1 answers 1 fell short (generic MUST NOT: 1).",
         "By phase: RECOVERY 1 of 1.",
-        "Answer 1 of 1: FELL SHORT (generic MUST NOT)",
+        "Answer 1 (RECOVERY): FELL SHORT (generic MUST NOT)",
         "It was given:",
         "history (the user's messages alone):",
         "user_message:",

@@ -51,7 +51,7 @@ def test_each_judge_is_told_of_its_own_parts():
         TUNING.aim("judge", f"{name}.question", None, None).purpose for name in ("identification", "resolution")
     )
     assert "who_blocked" in of_description
-    assert "It says parameters" not in of_description
-    assert "It says parameters" in of_parameters
+    assert "parameters (Are" not in of_description
+    assert "parameters (Are the parameters of the action right?" in of_parameters
     assert "who_blocked" not in of_parameters
     assert "would_resolve" not in of_parameters  # to which no judge is tuned
