@@ -49,7 +49,7 @@ RENAMED = {
 """Today's name of a recorded key or column, where it differs."""
 ANY = "<any text>"
 """Stands in a list for a text that may change; an object is recorded without them."""
-VOLATILE = {"created", "headline", "latency", "path", "seconds", "started", "time", "versions"}
+VOLATILE = {"created", "headline", "item_scores", "latency", "path", "seconds", "started", "time", "versions"}
 FREE = re.compile(r"\s|127\.0\.0\.1|^[0-9a-f]{8,64}(\.\.\.)?$")
 Scene = Callable[[Server], dict[str, Any]]
 AGENTS = ("single", "stages", "react", "reflexion", "rewoo")
