@@ -1,8 +1,7 @@
 """What a benchmark says of its compiles: items, worked examples, what a proposer is told; defaults suit any."""
 
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import coroutine
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import dspy
@@ -13,7 +12,7 @@ from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.people import Part, graded_levels, parts_of
 from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.programs.artefact import ProgramRole
-from dspy_proact.programs.asking import ask_now
+from dspy_proact.programs.asking import ask_now, run_here
 from dspy_proact.runs import Case, Scored, Settings
 
 NO_VERDICT = 0.5
@@ -217,29 +216,20 @@ class Tuning:
         return [item]
 
     def question(self, case: Case, answer: Any) -> JudgeQuestion:
-        """What `grade` asks the judge of an answer; raises a `UsageError` where it asks nothing."""
+        """What `grade` asks the judge of an answer; raises a `UsageError` where it asks nothing, or several things."""
 
-        def paused() -> tuple[Coroutine[dict[str, Any], dspy.Prediction, Scored[Any]], dict[str, Any]]:
-            """The grading, paused at its question, and that question's inputs."""
-            grading: Any = self.declared.grade(case, answer, _Pausing(None, None, self.settings, ask_now))
-            try:
-                return grading, grading.send(None)
-            except StopIteration:
-                raise UsageError(
-                    f"{self.declared.name}: `grade` asks no judge about the answer to {case.key!r}"
-                ) from None
+        def graded(rehearsed: _Rehearsed) -> Scored[Any]:
+            return run_here(self.declared.grade(case, answer, rehearsed))
 
-        def read(prediction: dspy.Prediction) -> Scored[Any]:
-            grading, _ = paused()
-            while True:
-                try:
-                    grading.send(prediction)
-                except StopIteration as end:
-                    return end.value
-
-        grading, inputs = paused()
-        grading.close()
-        return JudgeQuestion(inputs, read)
+        where = f"{self.declared.name}: `grade` asks"
+        bare = _Rehearsed(None, None, self.settings, ask_now)
+        try:
+            graded(bare)
+        except _Question as question:
+            several = f"{where} several questions about the answer to {case.key!r}; a compile of the judge tunes one"
+            known = replace(bare, inputs=question.inputs, several=several)
+            return JudgeQuestion(question.inputs, lambda prediction: graded(replace(known, prediction=prediction)))
+        raise UsageError(f"{where} no judge about the answer to {case.key!r}")
 
     def worked(self, item: RatedItem, inputs: dspy.Example, before: ScoredPrediction | None) -> dspy.Example | None:
         """An example with what a judge that agrees with people would answer; None where nobody knows.
@@ -255,17 +245,29 @@ class Tuning:
         return dspy.Example(**{**inputs.toDict(), **before.prediction.toDict()}).with_inputs(*inputs.inputs().keys())
 
 
+class _Question(BaseException):
+    """A question to a judge, at which grading ends."""
+
+    def __init__(self, inputs: dict[str, Any]):
+        super().__init__()
+        self.inputs = inputs
+
+
 @dataclass(frozen=True)
-class _Pausing(Ask):
-    """Pauses the caller, which gives away the inputs; it goes on with the prediction that is sent to it."""
+class _Rehearsed(Ask):
+    """Ends grading at its question; once these inputs are known, it answers with a prediction and goes on."""
+
+    inputs: dict[str, Any] | None = None
+    prediction: dspy.Prediction = field(default_factory=dspy.Prediction)
+    several: str = ""
+    """Why other inputs are refused."""
 
     async def __call__(self, **inputs: Any) -> dspy.Prediction:
-        return await _pause(inputs)
-
-
-@coroutine
-def _pause(inputs: dict[str, Any]) -> Generator[dict[str, Any], dspy.Prediction, dspy.Prediction]:
-    return (yield inputs)
+        if self.inputs is None:
+            raise _Question(inputs)
+        if inputs != self.inputs:
+            raise UsageError(self.several)
+        return self.prediction
 
 
 def tuning_of(declared: Benchmark[Any, Any], settings: Settings) -> Tuning:

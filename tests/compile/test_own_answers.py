@@ -5,12 +5,13 @@ import hashlib
 import json
 import shlex
 from collections import Counter
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import dspy
 import pytest
 from builders.assistants import prompt_of
-from builders.benchmarks import Errands, Helper, Remark, Reply, fields
+from builders.benchmarks import Attempt, Errands, Helper, Refereed, Remark, Reply, Rules, fields
 from builders.judges import study
 from builders.riddles import Riddle
 from fakes.server import Answer, Sent, Server, shuffled
@@ -34,6 +35,7 @@ from dspy_proact import (
 from dspy_proact.compile.chains import ChainAnswers, in_turns
 from dspy_proact.compile.folds import joined
 from dspy_proact.errors import LimitReached, UsageError
+from dspy_proact.evaluation.tuning import Tuning
 from dspy_proact.programs.embedded import proposer
 from dspy_proact.runs import Scope
 
@@ -242,6 +244,33 @@ def test_a_program_whose_predictor_has_the_model_of_a_role_is_refused_with_the_w
         AssistantTarget("talks", benchmark=Shared(), roles={"user": "embedded", "desk": "embedded"})
     with pytest.raises(UsageError, match=r"declares no model of its user: name it with `roles\.user`"):
         AssistantTarget("talks", "hosted_vllm/any", benchmark=Visited())
+
+
+def test_what_grade_asks_a_judge_is_one_question_whatever_else_it_awaits():
+    class Patient(Refereed):
+        async def grade(self, case, answer, ask):
+            await asyncio.sleep(0)
+            (judged,) = await asyncio.gather(ask(guess=answer.guess))
+            return await super().grade(case, answer, replace(ask, program=None)) if judged.right else None
+
+    class Curious(Patient):
+        async def grade(self, case, answer, ask):
+            await asyncio.gather(ask(guess=answer.guess), ask(guess="another"))
+
+    case, answer = Refereed().read("riddles", Rules()).cases[0], Attempt(thought="", guess="echo", trick=True)
+    prediction = dspy.Prediction(right=True)
+    question = Tuning(Patient(), Rules()).question(case, answer)
+    assert (question.inputs, question.read(prediction).label) == ({"guess": "echo"}, "SOLVED")
+    question = Tuning(Curious(), Rules()).question(case, answer)
+    with pytest.raises(UsageError, match="`grade` asks several questions about the answer to 'riddle-0'; a compile of"):
+        question.read(prediction)
+    with pytest.raises(UsageError, match="`grade` asks no judge about the answer to 'riddle-0'"):
+        Tuning(Silent(), Rules()).question(case, answer)
+
+
+class Silent(Refereed):
+    async def grade(self, case, answer, ask):
+        return await super().grade(case, answer, replace(ask, program=None))
 
 
 # How many cases
