@@ -1,0 +1,123 @@
+"""Whether a compile learns what it can be told: a hidden rule, models that follow rules, and a proposer that reads.
+
+    python eval/planted.py
+
+Each seed is a benchmark of 60 items in 10 groups with a hidden rule (`eval/support/planted_shop.py`), one of 20 that
+the models at a local server follow where a system text has its sentence, right or wrong. `cut`: people draw the line
+elsewhere than the judge at one of three stages, for each of which it has a predictor. `rule`: they do so wherever a
+customer mentions one thing. `act`: a reply must do one thing there. The proposer picks the rule that mends most of what
+its request shows, and writes its sentence. `hidden`: seeds of which the program that is shipped after 20 trials has the
+hidden rule where it belongs; `wrong`: other rules in it, on average. `picks`: share of the proposer's requests, none
+counted twice, none that has the rule already, of which it picked the hidden rule. Where the inputs of items are taken
+out of them that must be what chance gives, 1 in 20, by a binomial test at 1 %. Exits 1 when a cell is OUT.
+"""
+
+import argparse
+import multiprocessing
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import comb
+from pathlib import Path
+
+from support.bands import Banded
+from support.planted_models import PlantedModels
+from support.planted_rules import STAGES, rules_in
+from support.planted_shop import TASKS, Task, planted
+from support.provider import SimulatedProvider
+
+from dspy_proact import AssistantTarget, Compile, Gate, JudgeTarget, Recipe, open_model
+from dspy_proact.compile.compile import is_final
+from dspy_proact.compile.forecast import CompileObserver, Progress
+from dspy_proact.compile.optimizers import silenced
+from dspy_proact.compile.target import instructions_of
+from dspy_proact.kept import CALLS, CallLog
+from dspy_proact.models import ModelSpec
+from dspy_proact.optimizer_names import Optimizer
+
+OPTIMIZERS: tuple[Optimizer, ...] = ("search", "gepa", "miprov2")
+SEEDS, LEAST, TRIALS, CHANCE, TEST = 10, 0.9, 20, 1 / 20, 0.01
+
+
+@dataclass(frozen=True)
+class Cell:
+    optimizer: Optimizer
+    task: Task
+    blind: bool
+    seed: int
+
+
+@dataclass(frozen=True)
+class Learnt:
+    hidden: bool  # whether the shipped program has the hidden rule where it belongs
+    wrong: int  # other rules in it
+    picks: Sequence[bool]  # whether each request to the proposer was answered with the hidden rule
+
+
+def compiled(cell: Cell) -> Learnt:
+    """Tune on all items, which makes the program that a compile ships, and leave out its folds."""
+    declared, models = planted(cell.task, cell.seed), PlantedModels(cell.blind)
+    role = "assistant" if cell.task == "act" else "judge"
+    with SimulatedProvider(models) as provider:
+        specs = [ModelSpec(name="openai/any", api_base=provider.base(name)) for name in (role, "proposer")]
+        if cell.task == "act":
+            target = AssistantTarget(model=specs[0], proposer=specs[1], benchmark=declared)
+        else:
+            target = JudgeTarget(None, *specs, benchmark=declared)
+        recipe, gate = Recipe(optimizer=cell.optimizer, trials=TRIALS, seed=cell.seed), Gate(retries=0)
+        task = Compile(target, recipe, gate)
+        folder = tempfile.TemporaryDirectory()
+        with folder, silenced(), CallLog(Path(folder.name, CALLS), task.identity.digest(), is_final) as log:
+            opened = {name: open_model(spec, at, gate, log=log) for name, (spec, at) in target.specs.items()}
+            task.target = target.opened(opened, gate.concurrency)
+            before, progress = task.tested(target.start, target.items), Progress(CompileObserver(), task.forecast(), 0)
+            tuned, _ = task.tuned(target.items, before, progress)
+    texts = instructions_of(tuned.program)
+    own = texts[STAGES.index(declared.hidden.mark)] if cell.task == "cut" else texts[0]
+    rules = {rule.sentence for text in texts for rule in rules_in(text, role)}
+    picks = [rule == declared.hidden for rule, known in models.picks.values() if declared.hidden not in known]
+    return Learnt(declared.hidden.sentence in own, len(rules - {declared.hidden.sentence}), picks)
+
+
+def is_chance(hits: int, count: int) -> bool:
+    """Whether so many of all picks are not improbable, on either side, if each is right in 1 of 20."""
+    share = [comb(count, k) * CHANCE**k * (1 - CHANCE) ** (count - k) for k in range(count + 1)]
+    return min(sum(share[: hits + 1]), sum(share[hits:])) >= TEST / 2
+
+
+def row(cells: Sequence[Learnt], blind: bool) -> str:
+    """The columns of a cell, with OUT where it is."""
+    hidden, picks = sum(one.hidden for one in cells), [pick for one in cells for pick in one.picks]
+    out = not is_chance(sum(picks), len(picks)) if blind else hidden < LEAST * len(cells)
+    wrong, share = sum(one.wrong for one in cells) / len(cells), sum(picks) / max(1, len(picks))
+    return f"{hidden} of {len(cells)} | {wrong:.1f} | {len(picks)} | {100 * share:.0f} | {'OUT' if out else 'within'}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one seed of a search for a judge and for an assistant")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--only", action="append", metavar="'OPTIMIZER TASK'", help="such as 'search cut'")
+    options = parser.parse_args()
+    kinds: list[tuple[Optimizer, Task, bool]] = [*product(OPTIMIZERS, TASKS, (False, True))]
+    if options.quick:
+        kinds = [("search", "rule", False), ("search", "act", True)]
+    if options.only:
+        kinds = [kind for kind in kinds if f"{kind[0]} {kind[1]}" in options.only]
+    seeds = range(1 if options.quick else options.seeds)
+    cells = [Cell(optimizer, task, blind, seed) for optimizer, task, blind in kinds for seed in seeds]
+    with multiprocessing.get_context("spawn").Pool() as pool:
+        learnt = iter(pool.map(compiled, cells, chunksize=1))
+    rows = [
+        f"{optimizer} | {task} | {'taken out' if blind else 'shown'} | {row([next(learnt) for _ in seeds], blind)}"
+        for optimizer, task, blind in kinds
+    ]
+    heads = "optimizer | task | inputs | hidden | wrong | requests | picks, % | "
+    print(text := Banded(f"{len(seeds)} seeds a cell, {TRIALS} trials", {heads: rows}))
+    sys.exit(int(text.out > 0))
+
+
+if __name__ == "__main__":
+    main()
