@@ -72,7 +72,8 @@ def reworded(path: Path) -> None:
     identify = artefact.states["identify"]
     signature = identify.signature.model_copy(update={"instructions": "Name it."})
     states = artefact.states | {"identify": identify.model_copy(update={"signature": signature})}
-    write_artefact(path, artefact.model_copy(update={"states": states}))
+    card = artefact.card.model_copy(update={"unchanged": False})
+    write_artefact(path, artefact.model_copy(update={"states": states, "card": card}))
 
 
 def test_what_changed_in_one_of_several_questions_is_shown_with_its_name(made):
