@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from builders.judges import artefact, lasting, models, on_disk, proposer_base, study
+from builders.judges import artefact, lasting, models, on_disk, proposer_base, study, taught
 from builders.runs import run_of, trigger
 from drivers.terminal import last
 from fakes.server import Answer, verdict
@@ -110,13 +110,25 @@ def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
     assert (len(server.sent), lasting(Path("out", "judge.json"))) == (2 * calls, kept)
 
 
-def test_a_proposer_that_says_nothing_usable_is_told(optimize, server):
-    server.script = lambda sent: Answer("  ") if sent.role == "proposer" else models(sent)
+@pytest.mark.parametrize(
+    ("judge", "proposal", "why"),
+    [
+        (models, "  ", r"No instruction but the start's was compared: 0 of (\d+) answers .*; \1 could not be read\."),
+        (
+            lambda _: Answer(verdict()),
+            "Look ahead.",
+            r"None of the \d+ new instructions .* did better than the start's\.",
+        ),
+        (taught(study()), "Be strict: when in doubt give the lower.", ""),
+    ],
+    ids=["unusable", "no better", "better"],
+)
+def test_what_became_of_a_proposers_instructions_is_said_where_it_is_so(optimize, server, judge, proposal, why):
+    server.script = lambda sent: Answer(proposal) if sent.role == "proposer" else judge(sent)
     status, _, err = optimize(*at(server), optimizer="search")
     assert status == 0
-    assert "No instruction but the start's was compared" in err
-    server.script = models
-    assert "No instruction" not in optimize(*at(server), out="other", optimizer="search")[2]
+    assert re.search(why, " ".join(err.split()))
+    assert why or "the start's" not in err
 
 
 def test_a_dry_run_says_what_it_takes_and_does_nothing(optimize, server):

@@ -51,6 +51,7 @@ def test_a_compile_prints_gains_and_regressions_out_of_fold(optimize, proact):
     assert "No improvement is claimed in RECOVERY (+100.0 points): 4 triggers in 4 scenarios are too few" in text
     explained = unwrapped(proact("optimize", "show", "out/assistant.json", "--explain")[1])
     assert "8 triggers and 4 controls of 4 scenarios, 2 folds" in explained
+    assert "answers of the proposer were new instructions" in explained
     assert (
         "The program is in out/assistant.json. Next: dspy-proact eval --model embedded --judge embedded "
         "--corpus corpus.jsonl --program out/assistant.json\n" in err
