@@ -79,7 +79,10 @@ OPTIMIZE = [
     ("--proposer openai/gpt-5.4", "--proposer openai/gpt-5.4: no key"),
     ("--report-judge openai/gpt-5.4", "--report-judge openai/gpt-5.4: no key"),
 ]
+EDITED = "edited.json: was changed after its compile had written it: its checksum is that of other contents. Compile it"
 COMPILED = [
+    ("optimize show edited.json", EDITED),
+    ("eval --program edited.json", EDITED),
     ("optimize assistant --corpus missing.jsonl", "missing.jsonl: there is no such file"),
     ("optimize judge --start assistant.json", "assistant.json: a compiled assistant, where a judge is"),
     ("try --program judge.json", "judge.json: a compiled judge, where an assistant is asked for"),
@@ -204,6 +207,8 @@ def world(tmp_path_factory):
     corpus_with(folder, row(unique_id_eval="other"))
     write_artefact(folder / "judge.json", judges.artefact())
     write_artefact(folder / "assistant.json", assistants.artefact())
+    edited = (folder / "assistant.json").read_text("utf-8").replace(assistants.PUSHY, "Be kind.")
+    (folder / "edited.json").write_text(edited, "utf-8")
     write_artefact(folder / "demos.json", assistants.artefact(None, 1))
     write_artefact(folder / "bare.json", assistants.artefact(None, 0))
     write_artefact(folder / "three.json", judges.artefact(votes=3, cuts=(0.5, 1.5)))
