@@ -95,6 +95,8 @@ class AssistantTarget(Target):
         self.data = DataSource(name=source.name, sha256=self.case_set.sha256, revision=source.revision, rows=rows)
         spec, tuned_by = ModelSpec.of(model), ModelSpec.of(judge)
         self.further = further_specs(declared, self.settings, roles, spec.name == EMBEDDED)
+        for name in self.further.keys() & {"proposer", "report_judge"}:
+            raise UsageError(f"`roles.{name}`: a compile has a {name.replace('_', ' ')} of its own; rename the role")
         self._begin(Start(system_prompt, start), f"these {declared.nouns.rows}")
         self.measured = measured_of(declared, self.tuning.rows, self.items, self.strata)
         self.guards = guards_of(self.measured, margins or {}, self.items)

@@ -12,6 +12,7 @@ from dspy_proact.evaluation.benchmark import NO_ROLES, Benchmark
 from dspy_proact.evaluation.checks import file_of, require_answer, require_grade
 from dspy_proact.evaluation.own_file import located
 from dspy_proact.models import AllowedModels
+from dspy_proact.models.logged import one_answer
 from dspy_proact.programs.answer import ours
 from dspy_proact.programs.asking import Asking, ask_now
 from dspy_proact.programs.direct import Direct
@@ -84,5 +85,5 @@ class Ask:
             yield  # it asks no other way
             return
         callbacks = [*dspy.settings.callbacks, self.allowed]
-        with ours(), dspy.context(lm=self.lm or dspy.settings.lm, callbacks=callbacks, **self._lean):
+        with one_answer(), ours(), dspy.context(lm=self.lm or dspy.settings.lm, callbacks=callbacks, **self._lean):
             yield

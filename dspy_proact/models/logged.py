@@ -8,7 +8,10 @@ import asyncio
 import base64
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +41,18 @@ from dspy_proact.models.engine import BlockingEngine, Described, GatedEngine, wa
 from dspy_proact.models.replies import require_text
 from dspy_proact.models.spec import without_secrets
 from dspy_proact.plain_text import encodable_all
+
+_before: ContextVar[Counter[str] | None] = ContextVar("dspy_proact_equal_requests", default=None)
+
+
+@contextmanager
+def one_answer() -> Generator[None]:
+    """Inside, each of several equal requests of a compile has a reply of its own, as in one stage of a run."""
+    token = _before.set(Counter())
+    try:
+        yield
+    finally:
+        _before.reset(token)
 
 
 class LoggedEngine(Described):
@@ -83,8 +98,12 @@ class LoggedEngine(Described):
         await self.gated.aclose()
 
     def name(self, request: Request) -> str:
-        """The name of a compile's request."""
-        return _name(self._digest(request), self.rollout)
+        """The name of a compile's request, in `one_answer` with how many equal ones came before."""
+        name, before = _name(self._digest(request), self.rollout), _before.get()
+        if before is None:
+            return name
+        before[name] += 1
+        return name if before[name] == 1 else _name(name, before[name])
 
     async def in_compile(self, log: CallLog, name: str, request: Request) -> Response:
         """The reply to a request whose name is known, as `complete` gives it."""

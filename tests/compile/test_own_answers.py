@@ -130,8 +130,12 @@ def answers(sent: Sent) -> Answer:
     """A word that the request decides, for every field; an instruction of the proposer's changes it."""
     if sent.role == "proposer":
         return Answer(proposer.answer(*prompt_of(sent)))
-    word = f"w{hashlib.sha256(json.dumps(sent.messages).encode()).hexdigest()[:6]}"
+    word = word_of(sent)
     return fields(message=word, question=word, finding=word, reply=f"{word} it is")
+
+
+def word_of(sent: Sent) -> str:
+    return f"w{hashlib.sha256(json.dumps(sent.messages).encode()).hexdigest()[:6]}"
 
 
 def named(server: Server, kind: type[Talks]) -> dict[str, Any]:
@@ -192,6 +196,27 @@ def test_every_optimizer_ends_with_answers_of_every_kind_and_pays_nothing_twice(
     assert (wires(server), resumed.artefact.states) == (sent, complete.artefact.states)
 
 
+class Voting(Talks):
+    """An answer that asks the same three times."""
+
+    async def answer(self, case, ask):
+        replies = await asyncio.gather(*(ask(message=case.view.text) for _ in range(3)))
+        return Reply(message=case.view.text, reply=" ".join(one.reply for one in replies))
+
+
+def test_an_answer_that_asks_the_same_several_times_has_as_many_replies_as_in_a_run(server, tmp_path):
+    def counting(sent):
+        return fields(reply=f"{word_of(sent)} the {wires(server)[sent.wire]}")
+
+    server.script = counting
+    Evaluation("talks", gate=Gate(retries=0, concurrency=1), **named(server, Voting)).run(tmp_path / "run")
+    assert set(wires(server).values()) == {3}
+    server.sent.clear()
+    card = compiling(server, Voting).run(tmp_path / "compile").artefact.card
+    assert set(wires(server).values()) == {3}
+    assert card.target.before.value == summarize(tmp_path / "run").micro.weighted.value
+
+
 def test_a_program_answers_each_case_of_a_chain_once_however_many_need_it():
     cases = [
         Case(f"{chain}{number}", chain, "all", Riddle(text=""), chain=chain) for number in range(5) for chain in "ab"
@@ -242,6 +267,12 @@ def test_a_program_whose_predictor_has_the_model_of_a_role_is_refused_with_the_w
 
     with pytest.raises(UsageError, match="look: asks the model of the desk, and a compile tunes what asks the model"):
         AssistantTarget("talks", benchmark=Shared(), roles={"user": "embedded", "desk": "embedded"})
+
+    class Proposing(Shared):
+        roles: ClassVar = {"proposer": None}
+
+    with pytest.raises(UsageError, match=r"`roles\.proposer`: a compile has a proposer of its own; rename the role"):
+        AssistantTarget("talks", benchmark=Proposing(), roles={"proposer": "hosted_vllm/any"})
     with pytest.raises(UsageError, match=r"declares no model of its user: name it with `roles\.user`"):
         AssistantTarget("talks", "hosted_vllm/any", benchmark=Visited())
 
