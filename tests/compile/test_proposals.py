@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from builders import assistants, judges
 from builders.assistants import few, obedient, proposed
+from builders.benchmarks import Contest, fields
 from builders.judges import KEY, QUOTE, at, consensus, graded, recipe, study
 from fakes.server import Answer, Sent, verdict
 
-from dspy_proact import Phase
+from dspy_proact import AssistantTarget, Compile, Gate, ModelSpec, Phase, Recipe
 from dspy_proact.compile import reflection
 from dspy_proact.compile.reflection import Minibatches
 from dspy_proact.programs.card import Proposals
@@ -152,3 +153,25 @@ def test_groups_take_turns_in_minibatches_and_nothing_comes_twice_before_everyth
     assert len({key[0] for key in batches[0]}) == 4
     assert len({key for batch in batches[:2] for key in batch} | {*batches[2][:2]}) == 10
     assert len({*batches[2]}) == 4
+
+
+@pytest.mark.parametrize("optimizer", ["bootstrap", "miprov2"])
+def test_each_step_of_an_own_program_is_shown_its_own_step_of_a_right_answer(tmp_path, server, optimizer):
+    """A riddle is thought about, then guessed, which only a guesser can that is shown a guess."""
+
+    def script(sent: Sent) -> Answer:
+        if sent.role == "proposer":
+            return Answer("Guess by the thought.")
+        number = re.findall(r"riddle-(\d)", str(sent.messages[-1]["content"]))[-1]
+        if "[[ ## thought ## ]]" not in sent.messages[-1]["content"].partition("Respond with")[0]:
+            return fields(thought=f"about {number}")
+        return fields(guess="echo" if int(number) % 2 or len(sent.messages) > 2 else "wind", trick=False)
+
+    server.script = script
+    model, writer = (ModelSpec(name="openai/any", api_base=base) for base in (server.assistant, server.proposer))
+    target = AssistantTarget("riddles", model, proposer=writer, benchmark=Contest())
+    how = Recipe(optimizer=optimizer, trials=4, max_demos=2, folds=2)
+    states = Compile(target, how, Gate(retries=0)).run(tmp_path / "out").artefact.states
+    assert states["solve"].demos
+    for name, shown in {"think": {"text", "thought"}, "solve": {"text", "thought", "guess", "trick"}}.items():
+        assert all(demo.keys() - {"augmented"} == shown for demo in states[name].demos)
