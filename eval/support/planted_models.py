@@ -17,7 +17,7 @@ Fault = Literal["", "lenient", "strict", "lacking", "adding"]
 """What is wrong with an output; empty for a success."""
 _FORM = re.compile(r"Respond with (?P<json>a JSON object)?.*\Z", re.DOTALL)
 _ITEM = re.compile(
-    r"^Answer \d+ of \d+: [A-Z ]+(?: \((?P<error>[^\n]*)\))?\nIt was given:\n(?P<inputs>.*?)^It answered:\n"
+    r"^Answer \d+(?: \(\w+\))?: [A-Z ]+(?: \((?P<error>[^\n]*)\))?\nIt was given:\n(?P<inputs>.*?)^It answered:\n"
     r"(?P<outputs>.*?)^(?:What was right or wrong|How it was graded):$",
     re.DOTALL | re.MULTILINE,
 )

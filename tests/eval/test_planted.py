@@ -102,7 +102,7 @@ Grade how definite a shop's reply is.
 [[ ## answers ## ]]
 Of 20 answers 9 were wrong (too lenient: 9).
 
-Answer 1 of 2: FELL SHORT (too lenient)
+Answer 1 (order): FELL SHORT (too lenient)
 It was given:
 stage:
 | ORDER
@@ -114,11 +114,11 @@ grade:
 How it was graded:
 | people 3 FAIR; the judge GOOD: too lenient by 1.0 level
 
-Answer 2 of 2: SUCCESS
+Answer 2: SUCCESS
 It was given:
 message:
 | I am a student.
-| Answer 9 of 9: SUCCESS
+| Answer 9: SUCCESS
 It answered:
 grade:
 | FAIR
@@ -138,7 +138,7 @@ def reply_to(text, **more):
 def test_a_request_is_read_item_by_item():
     first, second = items_in(REQUEST)
     assert first == item("ORDER This is about order 3. It is meant as a gift.", "GOOD", "lenient")
-    assert second == item("I am a student. Answer 9 of 9: SUCCESS", "FAIR", "")
+    assert second == item("I am a student. Answer 9: SUCCESS", "FAIR", "")
     assert [shown.inputs for shown in items_in(without_inputs(REQUEST))] == ["(taken out)"] * 2
 
 
