@@ -83,7 +83,7 @@ class Brief:
 def brief_of(training: "Training", program: Any, predictor: str, answers: Sequence["Answered"]) -> Brief:
     """The brief on a predictor of a program, by the answers of that program to examples of a training set.
 
-    Answers in which it was asked nothing are left out. The order of answers decides nothing.
+    Answers in which only others were asked are left out. The order of answers decides nothing.
     """
     tuning, role = training.target.tuning, training.target.role
     named = dict(program.named_predictors())
@@ -93,7 +93,7 @@ def brief_of(training: "Training", program: Any, predictor: str, answers: Sequen
     harms = [1 - (answer.feedback.score or 0.0) for answer in known if answer.example.key in controls]
     words = [_words(answer.prediction) for answer in of_cases if answer.prediction is not None]
     steps = [_Occasion(answer, step) for answer in of_cases if (step := _last(answer, predictor))]
-    unanswered = [answer for answer in of_cases if not answer.trace and len(named) == 1]
+    unanswered = [answer for answer in of_cases if not answer.trace]  # whose fault that was is not known
     instruction = dict(zip(named, instructions_of(program), strict=True))[predictor]
     aim = tuning.aim(role, predictor, fmean(words) if words else None, fmean(harms) if harms else None)
     purpose = f"{aim.purpose}\n\n{_question(predictor, named)}"

@@ -201,7 +201,9 @@ class Tuning:
         """What an optimizer learns of an answer and its grade; `scored` is None where the verdict cannot be read."""
         if scored is None:
             return Feedback("The judge's verdict on this answer could not be read.", NO_VERDICT, UNREAD)
-        error = "" if scored.label == self.declared.labels[0] else scored.label
+        controls = self.declared.controls
+        best = {self.declared.labels[0], *(controls.labels[:1] if controls else ())}
+        error = "" if scored.label in best else scored.label
         return Feedback(self.declared.feedback(case, answer, scored), scored.score, error)
 
     def notes(self, demos: int, raters: Sequence[str]) -> Sequence[str]:

@@ -1,6 +1,7 @@
 """What a proposer is told of a predictor: which answers, how they are quoted, and how much of them."""
 
 import itertools
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,15 +9,17 @@ import dspy
 import pytest
 from builders.assistants import DECLARED
 
-from dspy_proact import Assistant, Judge, Settings
+from dspy_proact import Assistant, Benchmark, Case, Judge, Scored, Settings
 from dspy_proact.benchmarks.proactbench.types import Turn
 from dspy_proact.compile.brief import CUT, NOTHING, ProposeInstruction, brief_of
 from dspy_proact.compile.training import Answered, TraceStep
-from dspy_proact.evaluation.tuning import UNREAD, Feedback
+from dspy_proact.evaluation.controls import Controls
+from dspy_proact.evaluation.tuning import UNREAD, Feedback, Tuning
 from dspy_proact.plain_text import tame
 from dspy_proact.programs.fenced_json import AN_IMAGE
 
 NUMBERS = itertools.count()
+LABELS = ("GOOD", "LONG", "BAD", "QUIET", "LOUD")
 
 
 def answered(group: str, error: str = "", score: float | None = None, **of: Any) -> tuple[Answered, SimpleNamespace]:
@@ -112,6 +115,30 @@ def test_what_must_not_be_paid_has_the_numbers_now():
     assert shown(made, controls) == []
     assert made.instruction == NOTHING
     assert brief(pairs, Assistant("Be kind.")).instruction == "Be kind."
+
+
+def test_by_default_an_error_is_a_label_other_than_the_best_and_an_unread_verdict_is_nobodys():
+    class Graded(Benchmark):
+        name, labels = "graded", ("GOOD", "LONG", "BAD")
+        controls: Any = Controls(("QUIET", "LOUD"))
+
+    tuning, case, answer = Tuning(Graded(), Settings()), Case("k", "g", "all", Turn(user="Hi.", assistant=None)), Turn
+    errors = {label: tuning.feedback(case, answer, Scored(0.5, label, case.view)).error for label in LABELS}
+    assert errors == {"GOOD": "", "LONG": "LONG", "BAD": "BAD", "QUIET": "", "LOUD": "LOUD"}
+    assert (tuning.feedback(case, answer, None).error, tuning.feedback(case, answer, None).score) == (UNREAD, 0.5)
+    assert tuning.aim("assistant", "reply", 7.4, 0.25).must_not == [
+        "At a control case nothing is to be gained; it must do no worse there. It now loses 25% of the score there.",
+        "Answers must not be longer than they need to be; now they have 7 words on average.",
+    ]
+    assert tuning.aim("assistant", "reply", None, None).purpose.endswith("from best to worst: GOOD, LONG, BAD.")
+
+
+def test_an_answer_without_any_question_is_counted_for_every_predictor():
+    judge, (silent, item) = Judge(ask_quote_again=False), answered("g0", "unreadable", stratum="CRITICAL")
+    pairs = [(replace(silent, trace=()), item), answered("g1", "too strict", predictor="recovery")]
+    counts = [brief(pairs, judge, name, "judge").answers.splitlines()[0] for name in ("emergent", "recovery")]
+    assert counts[0] == "Of 1 answers 1 fell short (unreadable: 1)."
+    assert counts[1] == "Of 2 answers 2 fell short (too strict: 1; unreadable: 1)."
 
 
 # How they are shown

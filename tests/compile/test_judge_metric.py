@@ -200,7 +200,8 @@ def test_feedback_is_the_direction_and_size_of_the_error_and_nobodys_reasons(gra
 
 def test_feedback_on_parts_names_those_that_differ():
     def graded(**levels: str) -> Any:
-        return SimpleNamespace(scored=Scored(1.0, "RIGHT", SimpleNamespace(**levels)))
+        detail: Any = SimpleNamespace(**levels)
+        return SimpleNamespace(scored=Scored(1.0, "RIGHT", detail))
 
     one = in_parts(0, "red", "large")
     wrong = feedback_on(TwoParts(), one, graded(colour="blue", size="large"))

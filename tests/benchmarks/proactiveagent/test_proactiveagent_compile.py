@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from typing import Any
 
 import pytest
 from drivers.compiles import Parts
@@ -199,8 +200,7 @@ def test_an_agent_finds_when_to_be_silent(server, tmp_path):
 
 
 def test_a_proposer_is_shown_the_last_events_and_told_which_decision_was_wrong():
-    declared = benchmark_named("proactiveagent")
-    tuning = declared.tuning(ProactiveAgentSettings())
+    tuning: Any = benchmark_named("proactiveagent").tuning(ProactiveAgentSettings())
     events = [StreamEvent(time=str(number), event=f"Event {number}.") for number in range(10)]
     shown = tuning.excerpt({"events": events, "silent": True}, {})
     assert shown == {"events": ["(2 earlier events)", *events[2:]], "silent": True}
