@@ -140,8 +140,8 @@ def test_a_dry_run_says_what_it_takes_and_does_nothing(optimize, server):
     # Two trials are the start and a candidate, among which nothing is selected.
     assert (document["candidates"], document["selected_gain"], document["gains_in"]) == (1, None, "kappa")
     status, out, _ = optimize(*at(server), "--dry-run", "--trials", 20, optimizer="search")
-    assert "hundredths: of 19 candidates whose true gains in kappa are 0.02 on average (standard deviation 0.05," in out
-    assert ", the best by 6 items gains " in out  # two folds of 12
+    assert "Expect a few hundredths: if 19 candidates are compared on 6 items, and" in out  # two folds of 12
+    assert "in kappa are 0.02 on average (standard deviation 0.05; both assumed), the chosen one gains 0.0" in out
     status, out, _ = optimize(*at(server), "--dry-run", "--concurrency", 5)
     assert "\nAt most " in out
     assert "5 calls in flight" in out
