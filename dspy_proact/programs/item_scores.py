@@ -112,6 +112,8 @@ class ItemScores(Frozen):
             raise ValueError(f"not everything is there of each of the {len(self.groups)} items")
         if not all(CONTROL_CASE <= index < len(self.strata) for index in self.stratum):
             raise ValueError("the stratum of an item is none of `strata`")
+        if not {*self.tuned_for} <= {*range(len(self.strata))}:
+            raise ValueError("what it was tuned for is none of `strata`")
         if bool(self.parts) == bool(self.columns) or (self.columns and self.columns[0].kind != "score"):
             raise ValueError("either columns, the score first, or parts that people grade")
         if self.parts and not all(map(any, zip(*(part.grades for part in self.parts), strict=True))):
@@ -154,11 +156,8 @@ class ItemScores(Frozen):
         """What it was tuned for."""
         if self.parts:
             return "agreement with people"
-        return ", ".join(self.strata[index] for index in self.tuned_for) if self._some else "score"
-
-    @property
-    def _some(self) -> bool:
-        return len(self.tuned_for) < len(self.strata)
+        every = len(self.tuned_for) == len(self.strata)
+        return "score" if every else ", ".join(self.strata[index] for index in self.tuned_for)
 
     @property
     def is_kappa(self) -> bool:

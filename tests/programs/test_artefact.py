@@ -177,6 +177,7 @@ LOWER = {"partial": 0.5, "full": 1.5}
         ("judge", "card.item_scores.parts.0.grades.0", [[0, 1], [0, 2]], "a rater graded an item twice"),
         ("judge", "card.item_scores.stratum.0", 3, "the stratum of an item is none of `strata`"),
         ("judge", "card.item_scores.parts", [], "either columns, the score first, or parts that people grade"),
+        ("assistant", "card.item_scores.tuned_for.0", 3, "what it was tuned for is none of `strata`"),
         ("assistant", "card.item_scores.columns.0.after.0", 1.5, "'score' is not in [0, 1]"),
         ("assistant", "card.item_scores.groups.0", MISSING, "not everything is there of each of the 119 items"),
         *(("judge", f"states.emergent.{name}", [{"x": 1}], f"states.emergent.{name}") for name in ("traces", "train")),
