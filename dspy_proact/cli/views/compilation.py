@@ -110,8 +110,8 @@ def _selected_text(forecast: Forecast) -> Iterator[str]:
     few, unit = ("hundredths", " in kappa") if forecast.in_kappa else ("points", "")
     yield (
         f"Expect a few {few}: if {forecast.candidates} candidates are compared on {forecast.compared:,} items, and "
-        f"their true gains{unit} are {mean} on average (standard deviation {spread}; both assumed), the chosen one gains "
-        f"{gain_range(selected, in_kappa=forecast.in_kappa)}"
+        f"their true gains{unit} are {mean} on average (standard deviation {spread}; both assumed), the chosen one "
+        f"gains {gain_range(selected, in_kappa=forecast.in_kappa)}"
         f"{'; these items are not likely to show that' if detectable and selected[1] < detectable[0] else ''}."
     )
 
