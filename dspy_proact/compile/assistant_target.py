@@ -133,10 +133,6 @@ class AssistantTarget(Target):
         """The cases of the strata that it is tuned for."""
         return [case for case in items if case.stratum in self.strata]
 
-    def inputs(self, item: Case) -> Mapping[str, Any]:
-        """Inputs of the program at a case."""
-        return self.declared.inputs(item.view)
-
     # How an answer is graded
 
     def answer(self, program: Any, item: Case) -> dspy.Prediction:

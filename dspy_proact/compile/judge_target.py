@@ -34,6 +34,7 @@ from dspy_proact.evaluation.people import WorkedCase, is_cut, parts_of, worked_c
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, ratings_named
 from dspy_proact.evaluation.tuning import Feedback, ScoredPrediction
 from dspy_proact.models import ModelSpec
+from dspy_proact.plain_text import map_texts, tame
 from dspy_proact.programs.artefact import Cuts
 from dspy_proact.programs.asking import run_here
 from dspy_proact.programs.card import DataSource, overlap, texts_in
@@ -179,6 +180,11 @@ class JudgeTarget(Target):
         return side_by_side([partial(self.vote, judge, item) for item in items], self.width)
 
     # What it learns from
+
+    def example(self, item: RatedItem) -> dspy.Example:
+        """The inputs of the judge at an item, as a worked example shows them, and its key."""
+        inputs = {name: map_texts(value, tame) for name, value in self.inputs(item).items()}
+        return dspy.Example(key=item.key, **inputs).with_inputs(*inputs)
 
     def labelled(self, items: Sequence[RatedItem], before: Mapping[str, Voted]) -> list[dspy.Example]:
         """The answers with what a judge that agrees with people would say, as far as the tuning knows it."""

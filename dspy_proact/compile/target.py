@@ -21,7 +21,6 @@ from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.evaluation.tuning import Feedback, tuning_of
 from dspy_proact.models import AllowedModels, Gate, Model, ModelSpec, Role, open_model
 from dspy_proact.models.dspy_internals import async_engine_of
-from dspy_proact.plain_text import map_texts, tame
 from dspy_proact.programs.artefact import Artefact, Cuts, ProgramRole, read_artefact
 from dspy_proact.programs.card import DataSource
 from dspy_proact.programs.embedded import proposer
@@ -197,17 +196,8 @@ class Target(ABC):
         return list(items)
 
     @abstractmethod
-    def inputs(self, item: Any) -> Mapping[str, Any]:
-        """Inputs of the program at an item."""
-
-    @abstractmethod
     def answer(self, program: Any, item: Any) -> dspy.Prediction:
         """A program's answer to an item, whatever questions it takes; raises a `StageError` where there is none."""
-
-    def example(self, item: Any) -> dspy.Example:
-        """The inputs of the program at an item, as a worked example shows them, and its key."""
-        inputs = {name: map_texts(value, tame) for name, value in self.inputs(item).items()}
-        return dspy.Example(key=item.key, **inputs).with_inputs(*inputs)
 
     def labelled(self, items: Sequence[Any], before: Mapping[str, Any]) -> list[dspy.Example]:
         """Examples answered by people, by the start's test results; none where nobody answered them."""

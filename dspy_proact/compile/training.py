@@ -98,7 +98,7 @@ class Training:
             tried, left = left[: _POOL - len(passed)], left[_POOL - len(passed) :]
             for answered in self.answers(teacher, tried):
                 prediction = answered.prediction
-                if prediction is not None and self.is_worth_showing(answered.example, prediction):
+                if prediction is not None and answered.trace and self.is_worth_showing(answered.example, prediction):
                     step = answered.trace[-1]
                     passed.append(dspy.Example(augmented=True, **step.inputs, **step.outputs))
         return passed

@@ -62,6 +62,16 @@ def card_in(out):
 # Compiling
 
 
+def test_a_limit_counts_rated_answers_and_too_few_of_them_are_refused_plainly(optimize):
+    status, out, _ = optimize("--limit", 8, "--dry-run", "--json")
+    assert (status, json.loads(out)["items"]) == (0, 8)
+    status, _, err = optimize("--limit", 3, "--dry-run")
+    assert (status, "cannot make 2 folds and leave two of them to learn from in each" in " ".join(err.split())) == (
+        2,
+        True,
+    )
+
+
 def test_with_no_model_the_embedded_judge_is_tuned_to_the_sample(proact, tmp_path):
     status, out, err = proact("optimize", "judge", "--optimizer", "labeled", "--folds", 2, "--max-demos", 1)
     text = " ".join(out.split())

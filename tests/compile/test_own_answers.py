@@ -348,14 +348,11 @@ def test_options_name_roles_and_limit_and_what_is_not_known_is_not_forecast(serv
     words += ["--role", "user=hosted_vllm/user", "--role-api-base", f"user={server.base('user')}", "--limit", 6]
     status, out, err = proact(*words, "--dry-run")
     assert status == 0, err
-    assert (
-        "Not known in advance: how often assistant and user are asked, and so calls, tokens, price and time."
-        in " ".join(out.split())
-    )
+    assert "Not known in advance: calls of assistant, user, and so tokens, price and time." in " ".join(out.split())
     status, out, err = proact(*words, "--dry-run", "--json")
     forecast = json.loads(out)
     assert (forecast["calls"], forecast["seconds"], forecast["roles"]["user"]["calls"]) == (None, None, None)
-    assert forecast["reason"] == "not known in advance: what is asked of assistant and user"
+    assert forecast["reason"] == "not known in advance: what is asked of assistant, user"
     assert not server.sent
     status, out, err = proact(*words, "--out", "made")
     assert (status, "of at most" in err) == (0, False), err

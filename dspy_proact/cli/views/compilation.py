@@ -86,8 +86,8 @@ def _forecast_text(forecast: Forecast, limits: Limits) -> list[str]:
     lines.append(shown_gain(forecast.sizes, forecast.nouns, forecast.detectable_gain, in_kappa=forecast.in_kappa))
     lines += _selected_text(forecast)
     if forecast.unknown:
-        models = " and ".join(name.replace("_", " ") for name in forecast.unknown)
-        lines.append(f"Not known in advance: how often {models} are asked, and so calls, tokens, price and time.")
+        models = ", ".join(name.replace("_", " ") for name in forecast.unknown)
+        lines.append(f"Not known in advance: calls of {models}, and so tokens, price and time.")
         lines.append(f"With one question each: at most {calls}; {counted}")
     else:
         low, high = (duration(seconds) for seconds in forecast.seconds)
@@ -188,7 +188,7 @@ def _print_forecast(compiling: Compile, as_json: bool) -> None:
             "seconds": list(forecast.seconds) if known else None,
         }
         if not known:
-            document["reason"] = f"not known in advance: what is asked of {' and '.join(forecast.unknown)}"
+            document["reason"] = f"not known in advance: what is asked of {', '.join(forecast.unknown)}"
         print_json(document)
     else:
         models = {f"{role.replace('_', ' ')} {model.name}": model for role, model in compiling.models.items()}
