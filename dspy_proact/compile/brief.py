@@ -74,11 +74,6 @@ class Brief:
         """By the names of their fields."""
         return {name: getattr(self, name) for name in ("purpose", "instruction", "answers", "must_not")}
 
-    @property
-    def text(self) -> str:
-        """All of it, for a prompt of another's with one place for it."""
-        return "\n\n".join(f"{name.replace('_', ' ').upper()}\n{text}" for name, text in self.inputs.items())
-
 
 def brief_of(training: "Training", program: Any, predictor: str, answers: Sequence["Answered"]) -> Brief:
     """The brief on a predictor of a program, by the answers of that program to examples of a training set.

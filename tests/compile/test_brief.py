@@ -179,7 +179,7 @@ def test_long_texts_are_cut_to_their_beginnings_and_ends_and_a_brief_has_a_lengt
         for n in range(9)
     ]
     made = brief(pairs, Assistant("Be kind. " * 300))
-    assert len(made.text) < 14_000
+    assert sum(map(len, made.inputs.values())) < 14_000
     line = next(line for line in made.answers.splitlines() if line.startswith("| 0 begin") or "begin word" in line)
     assert line.endswith("end")
     assert CUT in line
@@ -200,10 +200,9 @@ def test_no_image_is_shown(images, text):
     of = [dspy.Image("data:image/png;base64,AAAA")] * images
     made = brief([answered("g0", inputs={"image": of if images > 1 else of[0]})])
     assert f"image:\n{text}\nIt answered" in made.answers
-    assert "base64" not in made.text
+    assert "base64" not in str(made)
 
 
 def test_a_brief_fills_every_input_but_the_tip():
     made = brief([answered("g0")])
     assert {*made.inputs, "tip"} == {*ProposeInstruction.input_fields}
-    assert all(text in made.text for text in made.inputs.values())

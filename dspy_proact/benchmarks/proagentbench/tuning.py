@@ -23,7 +23,8 @@ class OwnTuning(Tuning):
         if scored is None:
             return usual
         cost = ProAgentBenchSettings.of(self.settings).cost
-        return replace(usual, score=(scored.parts["value"] + cost) / (1 + cost))
+        wrong = "helped where none was sought" if answer.need_help else "silent where help was sought"
+        return replace(usual, score=(scored.parts["value"] + cost) / (1 + cost), error=usual.error and wrong)
 
     def notes(self, demos: int, raters: Sequence[str]) -> Sequence[str]:
         """What was tuned for."""

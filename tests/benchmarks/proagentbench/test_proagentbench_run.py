@@ -283,6 +283,9 @@ def test_a_compile_is_for_the_value_at_a_cost_so_that_always_helping_wins_nothin
     helped, silent = Assistance(need_help=True), Assistance(need_help=False)
     grades = [graded(answer, truth, settings.cost) for answer in (helped, silent) for truth in (wanted, other)]
     assert [tuning.feedback(case, helped, grade).score for grade in grades] == [1, 0, 0.75, 0.75]
+    answers = [helped, helped, silent, silent]
+    errors = [tuning.feedback(case, answer, grade).error for answer, grade in zip(answers, grades, strict=True)]
+    assert errors == ["", "helped where none was sought", "silent where help was sought", ""]
     usual = benchmark_named("proagentbench").tuning(ProAgentBenchSettings())
     grades = [graded(answer, truth, 1) for answer in (helped, silent) for truth in (wanted, other)]
     values = [usual.feedback(case, helped, grade).score for grade in grades]
