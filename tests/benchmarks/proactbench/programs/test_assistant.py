@@ -203,6 +203,6 @@ def test_a_compiled_assistant_is_named_by_what_it_says_and_not_by_its_card():
     plain = artefact()
     named = compiled_assistant(plain).name
     assert named == f"compiled:{plain.digest[:12]}"
-    assert compiled_assistant(artefact(raters=7)).name == named
+    assert compiled_assistant(artefact(better=False)).name == named
     others = (artefact("Be kind."), artefact(demos=2), artefact(None))
     assert len({named, *(compiled_assistant(other).name for other in others)}) == 4
