@@ -35,9 +35,10 @@ from dspy_proact import (
 from dspy_proact.compile.chains import ChainAnswers, in_turns
 from dspy_proact.compile.folds import joined
 from dspy_proact.errors import LimitReached, UsageError
+from dspy_proact.evaluation.benchmark import CallForecast
 from dspy_proact.evaluation.tuning import Tuning
 from dspy_proact.programs.embedded import proposer
-from dspy_proact.runs import Scope
+from dspy_proact.runs import ExpectedCall, Scope
 
 
 class Talks(Errands):
@@ -194,6 +195,25 @@ def test_every_optimizer_ends_with_answers_of_every_kind_and_pays_nothing_twice(
         compiling(server, Everything, optimizer, limits=Limits(calls=complete.paid // 2)).run(tmp_path / "parts")
     resumed = compiling(server, Everything, optimizer).run(tmp_path / "parts")
     assert (wires(server), resumed.artefact.states) == (sent, complete.artefact.states)
+
+
+class Foreseen(Everything):
+    """Two calls of the program and two of the user's, each told before; every chain has two cases."""
+
+    forecast = CallForecast(
+        lambda case, program, settings: [ExpectedCall([], (1, 5), role=role) for role in (None, None, "user", "user")]
+    )
+
+
+@pytest.mark.parametrize("optimizer", ["search", "gepa"])
+def test_no_more_is_asked_than_is_forecast_of_answers_in_chains(server, tmp_path, optimizer):
+    server.script = answers
+    tried = compiling(server, Foreseen, optimizer)
+    forecast = tried.forecast()
+    assert (forecast.unknown, forecast.roles["user"].calls) == ((), forecast.roles["assistant"].calls)
+    tried.run(tmp_path / "compile")
+    assert 0 < len(server.of("user")) <= forecast.roles["user"].calls
+    assert 0 < len(server.of("assistant")) <= forecast.roles["assistant"].calls
 
 
 class Voting(Talks):
