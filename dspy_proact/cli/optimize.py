@@ -93,7 +93,8 @@ def margin_of(text: str) -> tuple[str, float | None]:
             "--guard",
             "METRIC[=MARGIN]",
             "Metric that may not get worse than the starting program by more than MARGIN, such as offers, phases, "
-            "length or tokens; repeatable.",
+            "length or tokens; repeatable. `none` lifts the guards that apply by default: no stratum beside the tuned "
+            "ones is shown worse, and completion tokens rise by half at most.",
             "guards",
             several=True,
             read=margin_of,
@@ -202,8 +203,9 @@ def _recorded_revision(corpus: str, out: Path | None) -> str | None:
         click.Option(
             ["--guard", "guards"],
             multiple=True,
-            type=click.Choice(["cases"], case_sensitive=False),
-            help="`cases`: keep each worked case that the start gets right (see `try --judge-cases`).",
+            type=click.Choice(["cases", "none"], case_sensitive=False),
+            help="`cases`: keep each worked case that the start gets right (see `try --judge-cases`). `none`: allow "
+            "completion tokens to rise by more than half.",
         ),
     ),
     GATE,
@@ -253,7 +255,7 @@ def judge(
         limit=limit,
     )
     compiling = Compile(target, recipe, gate)
-    if guards and tuned.name == EMBEDDED:
+    if "cases" in guards and tuned.name == EMBEDDED:
         say("--guard cases: the embedded stand-in reads no rules, so the cases measure nothing.")
     typed = Typed()
     # Settings that say which ratings are read have no effect in what comes next.

@@ -45,7 +45,8 @@ class AssistantTarget(Target):
         benchmark: By its name, the path of its file, or itself.
         settings: Of the benchmark; its defaults where None.
         strata: Whose cases it is tuned on; those that the benchmark names where none are given.
-        margins: Of the guards that are asked for, by the names of rows of the card; None for the usual one.
+        margins: Of the guards that are asked for, by the names of rows of the card; None for the usual one. The name
+            `none` lifts those that apply by default: on other strata, and on completion tokens.
         system_prompt: What the program is told at the start; its own where None.
         start: An artefact to go on from instead.
         revision: Of the published corpus.
@@ -99,7 +100,13 @@ class AssistantTarget(Target):
             raise UsageError(f"`roles.{name}`: a compile has a {name.replace('_', ' ')} of its own; rename the role")
         self._begin(Start(system_prompt, start), f"these {declared.nouns.rows}")
         self.measured = measured_of(declared, self.tuning.rows, self.items, self.strata)
-        self.guards = guards_of(self.measured, margins or {}, self.items)
+        names = dict(margins or {})
+        self.guarded_by_default = "none" not in names
+        if names.pop("none", None) is not None:
+            raise UsageError("`margins=none`: lifts the guards that apply by default and has no margin")
+        self.guards = guards_of(self.measured, names, self.items)
+        rest = {stratum.lower() for stratum in declared.strata if stratum not in self.strata}
+        self.others = [row for row in self.measured if row.name in rest] if self.guarded_by_default else []
         models, self.judges = {"assistant": (spec, role_of(declared, "assistant"))} | self.further, dict[str, Any]()
         if (reporting := declared.judge(self.settings, Start())) is not None:
             tuning = self.tuning.student(declared.judge(self.settings, Start()))
@@ -114,6 +121,7 @@ class AssistantTarget(Target):
         self.identity = {
             "strata": list(map(str, self.strata)),
             "guards": {guard.name: margin for guard, margin in self.guards},
+            "guarded_by_default": self.guarded_by_default,
             "judging": [*judging, declared.controls and declared.controls.prompt()],
         }
 
@@ -210,6 +218,7 @@ class AssistantTarget(Target):
     def _of_guards(self, cases: Sequence[Case]) -> list[Case]:
         """The cases that a guard looks at."""
         keys = {case.key for guard, _ in self.guards for case in guard.guarded(cases)}
+        keys |= {case.key for row in self.others for case in row.cases(cases)}
         return [case for case in cases if case.key in keys]
 
     def guarded(self, program: Any) -> Mapping[str, Examined]:
@@ -217,8 +226,10 @@ class AssistantTarget(Target):
         return self.examine_all(program, self._of_guards(self.items))
 
     def broken(self, before: Mapping[str, Examined], after: Mapping[str, Examined]) -> tuple[str, ...]:
-        """Guards that a program breaks; what cannot be measured breaks none."""
-        return tuple(guard.name for guard, margin in self.guards if guard.is_broken(self.items, before, after, margin))
+        """Guards that a program breaks, and strata where it is shown worse; what cannot be measured breaks none."""
+        broken = [guard.name for guard, margin in self.guards if guard.is_broken(self.items, before, after, margin)]
+        worse = [row.name for row in self.others if row.is_shown_worse(self.items, before, after)]
+        return tuple(dict.fromkeys([*broken, *worse]))
 
     # What is tested
 
@@ -235,14 +246,16 @@ class AssistantTarget(Target):
             shown += seen
             hidden += [text for text in texts_in(case.view) if text not in {*seen}]
         demos = max(len(predictor.demos) for predictor in tuned.program.predictors())
+        titles = " or ".join(row.title for row in self.others)
+        worse = titles and f"shown worse in {titles} on the training items (one-sided 90 %)"
         return {
             "item_scores": self.item_scores(
                 tests,
                 tuned_for=tuple(index for index, stratum in enumerate(strata) if stratum in self.strata),
                 columns=columns_of(self.measured, self.items, tests),
             ),
-            "notes": tuple(self.tuning.notes(demos, ())),
-            "guards": {guard.name: margin for guard, margin in self.guards},
+            "notes": (*self.tuning.notes(demos, ()), *([f"no candidate was taken that is {worse}"] if worse else [])),
+            "guards": {guard.name: margin for guard, margin in self.guards} | self.default_guards,
             "overlap": {
                 "hidden texts": overlap(tuned.instruction, hidden),
                 "shown texts": overlap(tuned.instruction, shown),
@@ -255,14 +268,11 @@ class AssistantTarget(Target):
         """The most answers that an optimizer and the guards ask for on one training set."""
         learn, compare = map(len, split(self.chosen(train), self.units, recipe.seed))
         controls = sum(case.stratum == CONTROL for case in train)
-        # A search looks at control cases in every trial, and asks a teacher beside the student.
-        search = recipe.trials * controls + learn * self.proposal.demos if recipe.optimizer == "search" else 0
         chain = max(Counter(case.chain or case.key for case in train).values())
-        return (
-            answers_at_most(recipe, learn, compare, chain)
-            + search
-            + guarded_at_most(recipe, len(self._of_guards(train)))
-        )
+        # Candidates are asked about control cases too, and the demos of a search are a teacher's answers.
+        taught = learn * self.proposal.demos if recipe.optimizer == "search" else 0
+        others = guarded_at_most(recipe, controls + len(self._of_guards(train)))
+        return answers_at_most(recipe, learn, compare, chain) + taught + others
 
     def roles(self, recipe: Recipe, tuned: int) -> Mapping[str, RoleForecast]:
         """What each model is asked, without repairs and second questions."""

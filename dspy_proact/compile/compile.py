@@ -19,7 +19,7 @@ from dspy_proact.compile.guards import choose
 from dspy_proact.compile.optimizers import silenced
 from dspy_proact.compile.proposer import Proposer
 from dspy_proact.compile.side_by_side import side_by_side
-from dspy_proact.compile.target import OutOfFold, Target, Tested, Tuned, tokens_of_call
+from dspy_proact.compile.target import TOKENS, OutOfFold, Target, Tested, Tuned, tokens_of_call
 from dspy_proact.compile.training import Choice, Training
 from dspy_proact.errors import Halt, Interrupted, RunError, UsageError
 from dspy_proact.kept import CALLS, CallLog, Claim, Claimed, Identified, now, versions
@@ -344,11 +344,14 @@ class Compile:
         )
         fields: dict[str, Any] = target.card(tuned, tests)
         warnings = [*filter(None, [nothing_proposed(self.recipe)])]
-        if "tokens" in fields["guards"] and not any(map(any, fields["item_scores"].calls_before)):
+        counted = any(map(any, fields["item_scores"].calls_before))
+        if {"tokens", TOKENS} & fields["guards"].keys() and not counted:
             warnings.insert(0, "the provider counted no tokens, so that the guard on tokens had no effect")
         if self.same_judge:
             preferred = "the gain may only reflect its preferences; report by another judge"
             warnings.insert(0, f"one model tunes and reports, so that {preferred}")
+        if self.recipe.optimizer == "search" and len(choice.tried) < self.recipe.trials:
+            fields["notes"] += (f"{len(choice.tried)} candidates of {self.recipe.trials} trials: there were no more",)
         return Card(
             **fields,
             unchanged=unchanged,

@@ -14,6 +14,8 @@ from dspy_proact.recipe import Recipe
 from dspy_proact.runs import Bar, ExpectedCall, Nouns, in_notebook
 from dspy_proact.stats import SCORE_SPREADS, SPREADS, selected_gain
 
+BEST = 8
+"""Programs of one of DSPy's optimizers that are raced, at most."""
 MINIBATCH = 9
 """Examples, at most, from which GEPA has an instruction proposed, and on which it must do better."""
 _BRIEF = 6000
@@ -180,27 +182,35 @@ def mipro_instructions(recipe: Recipe) -> int:
     return max(2, min(recipe.trials // 2, 8))
 
 
-def answers_at_most(recipe: Recipe, learn: int, compare: int, chain: int = 1) -> int:
-    """Answers that an optimizer asks for, with so many examples to learn from and to compare on, repairs apart.
+def candidates_at_most(recipe: Recipe) -> int:
+    """Programs that are raced, the start among them."""
+    return {"labeled": 2, "search": recipe.trials}.get(recipe.optimizer, 1 + BEST)
 
-    Where it asks about a few examples, each takes those before it, in a `chain` of so many at most.
+
+def answers_at_most(recipe: Recipe, learn: int, compare: int, chain: int = 1) -> int:
+    """Answers that an optimizer and the race ask for, with so many examples to learn from and to compare on.
+
+    The race may ask every candidate about all of them where guards drop one leader after another; by itself it asks a
+    search of 20 trials on 48 examples for about half. Repairs are not counted. Where an optimizer asks about a few
+    examples, each takes those before it, in a `chain` of so many at most.
     """
-    trials = recipe.trials
+    trials, examples = recipe.trials, learn + compare
+    if recipe.optimizer in ("labeled", "search"):
+        return candidates_at_most(recipe) * examples
     return (
-        compare
-        + {
-            "labeled": compare,
+        {
             "bootstrap": (trials + 3) * compare + (trials + 1) * learn,
             "miprov2": (trials + 1) * compare + (trials + 1) * learn,
             "gepa": (trials + 1) * (compare + 2 * min(learn, MINIBATCH * chain)),
-            "search": trials * compare + learn,
         }[recipe.optimizer]
+        + examples
+        + BEST * learn
     )
 
 
 def guarded_at_most(recipe: Recipe, count: int) -> int:
     """Answers that guards ask for on one training set, with so many to each program."""
-    return count * (recipe.trials + 4)  # the start, and the candidates without demos, with labelled ones, unshuffled
+    return count * candidates_at_most(recipe)
 
 
 def mean_tokens(model: Model, calls: Sequence[ExpectedCall]) -> float:

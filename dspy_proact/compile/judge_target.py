@@ -65,7 +65,8 @@ class JudgeTarget(Target):
         settings: Of the benchmark; its defaults where None.
         votes: Verdicts on each answer.
         start: An artefact to go on from; the benchmark's judge as it is where None.
-        guards: What the start gets right and no candidate may lose: `cases`, the worked cases of the judge's rules.
+        guards: `cases`, the worked cases of the judge's rules, of which no candidate may lose one that the start gets
+            right; `none` to allow for longer verdicts.
         limit: The most rated answers, in the order in which `Scope(limit=...)` takes cases; None for all.
     """
 
@@ -105,10 +106,11 @@ class JudgeTarget(Target):
             files=dict(read.source.files),
             rows=tuple(sorted({declared.mark(item.case.view) for item in items})),
         )
-        if wrong := [guard for guard in guards if guard != "cases"]:
-            raise UsageError(f"`guards={wrong[0]}`: a judge is guarded by its worked cases alone: `guards=cases`")
-        self.worked = tuple(worked_cases_of(declared)) if guards else ()
-        if guards and not self.worked:
+        if wrong := [guard for guard in guards if guard not in ("cases", "none")]:
+            raise UsageError(f"`guards={wrong[0]}`: a judge is guarded by its worked cases, `guards=cases`, or `none`")
+        self.guarded_by_default = "none" not in guards
+        self.worked = tuple(worked_cases_of(declared)) if "cases" in guards else ()
+        if "cases" in guards and not self.worked:
             raise UsageError(f"`guards=cases`: {declared.name} declares no worked cases; leave it out")
         artefact, cuts = self._begin(Start(file=start), f"the {declared.nouns.rows} of these grades"), {}
         if artefact:
@@ -117,8 +119,8 @@ class JudgeTarget(Target):
                 asks = f"asks for {artefact.votes} verdicts an answer"
                 raise UsageError(f"{start}: {asks}; give `votes={artefact.votes}`")
         self.start = Tuned(self.start.program, plain_cuts(declared) | cuts)
-        self.identity = {"votes": votes}
-        if guards:
+        self.identity = {"votes": votes, "guarded_by_default": self.guarded_by_default}
+        if self.worked:
             worked = "\n".join(f"{case.name} {case.answer.model_dump_json()} {case.label}" for case in self.worked)
             self.identity["guards"] = {"cases": hashlib.sha256(worked.encode()).hexdigest()}
         spec = ModelSpec.of(judge)
@@ -231,13 +233,13 @@ class JudgeTarget(Target):
     def finished(self, program: Any, training: "Training") -> Tuned:
         """The judge with the cuts that its verdicts call for, on answers of which none is shown in it.
 
-        They are the ones that candidates were compared on: their verdicts are there already. In a stratum where they
-        would lose a guarded case the start's cuts stay.
+        Their first verdicts are there already, from the race. In a stratum where the cuts would lose a guarded case
+        those of the start stay.
         """
-        cuts = dict(self.start.cuts)
+        cuts, shown = dict(self.start.cuts), training.shown_in(program)
         if cuts:
-            votes = self.vote_all(program, training.compared)
-            cuts = fitted_cuts(self.declared, training.compared, self.units, votes, training.seed)
+            unseen = [item for item in training.chosen if item.key not in shown]
+            cuts = fitted_cuts(self.declared, unseen, self.units, self.vote_all(program, unseen), training.seed)
         if not self.worked:
             return Tuned(program, cuts)
         votes, right = self.guarded(program), self.right(training.guarded_at_start, self.start.cuts)
@@ -285,7 +287,7 @@ class JudgeTarget(Target):
         return {
             "item_scores": scores,
             "notes": (*notes, *self.tuning.notes(0, self.ratings.about)),
-            "guards": {"cases": 0.0} if tuned.worked else {},
+            "guards": ({"cases": 0.0} if tuned.worked else {}) | self.default_guards,
             "further_counts": counts,
             "overlap": {"items": overlap(tuned.instruction, texts)},
         }
@@ -309,7 +311,7 @@ class JudgeTarget(Target):
     def tuned_at_most(self, recipe: Recipe, train: Sequence[RatedItem]) -> int:
         """The most verdicts that an optimizer, the fitting of cuts and the guard ask for on one training set."""
         learn, compare = map(len, split(train, self.units, recipe.seed))
-        answers = answers_at_most(recipe, learn, compare) + compare * (self.votes - 1)
+        answers = answers_at_most(recipe, learn, compare) + (learn + compare) * (self.votes - 1)
         return answers + guarded_at_most(recipe, len(self.worked) * self.votes)
 
     def roles(self, recipe: Recipe, tuned: int) -> Mapping[str, RoleForecast]:

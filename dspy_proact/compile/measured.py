@@ -17,6 +17,7 @@ from dspy_proact.evaluation.tuning import CardRows
 from dspy_proact.programs.card_rows import MARGIN, MARGINS, Unit
 from dspy_proact.programs.item_scores import Kind, ScoreColumn, are_shares
 from dspy_proact.runs import CONTROL, Case, Scored
+from dspy_proact.stats import is_shown_lower
 
 _ROUNDING = 1e-9
 
@@ -86,6 +87,15 @@ class Measured:
         unit = 1.0 if self.unit != "times" and all(map(are_shares, numbers)) else abs(before)
         worse = before - after if self.unit == "score" else after - before
         return worse > margin * unit + _ROUNDING
+
+    def is_shown_worse(
+        self, cases: Sequence[Case], start: Mapping[str, Examined], candidate: Mapping[str, Examined]
+    ) -> bool:
+        """Whether the scores of a candidate are shown to be lower than those of the start, where both are known."""
+        own = [(self.number(start[case.key]), self.number(candidate[case.key]), case) for case in self.cases(cases)]
+        known = [(before, after, case) for before, after, case in own if before is not None and after is not None]
+        groups = [case.group for *_, case in known]
+        return is_shown_lower([before for before, *_ in known], [after for _, after, _ in known], groups)
 
 
 def measured_of(

@@ -19,7 +19,7 @@ import dspy
 import optuna
 import tqdm
 
-from dspy_proact.compile.forecast import mipro_instructions
+from dspy_proact.compile.forecast import BEST, mipro_instructions
 from dspy_proact.compile.proposals import proposals
 from dspy_proact.compile.reflection import reflect
 from dspy_proact.compile.training import Training
@@ -29,8 +29,6 @@ from dspy_proact.recipe import Recipe
 
 NO_END = 10**9
 """Errors after which DSPy would give up: failures that matter end a compile by themselves."""
-_BEST = 8
-"""Programs of an optimizer that are compared further."""
 
 
 class Answering(dspy.Module):
@@ -60,7 +58,7 @@ def _best(training: Training, scored: Sequence[tuple[Any, float]]) -> list[Any]:
     best = {fingerprint_of(training.student): training.student}
     for program, _ in sorted(scored, key=lambda pair: -pair[1]):
         best.setdefault(fingerprint_of(program), program)
-    return [*best.values()][1 : 1 + _BEST]
+    return [*best.values()][1 : 1 + BEST]
 
 
 def _labeled(training: Training, recipe: Recipe) -> list[Any]:

@@ -13,7 +13,7 @@ from gepa.core.adapter import EvaluationBatch
 
 from dspy_proact.compile.forecast import MINIBATCH
 from dspy_proact.compile.proposals import proposals
-from dspy_proact.compile.search import in_turns
+from dspy_proact.compile.race import in_turns
 from dspy_proact.compile.training import Answered, Training
 from dspy_proact.recipe import Recipe
 

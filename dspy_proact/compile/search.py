@@ -1,30 +1,28 @@
-"""A search of ours: an Optuna study over instructions and over which demos and how many, whose trials are raced.
+"""A search of ours: two rounds of proposals, then an Optuna study over what they brought; its candidates are raced.
 
-The instructions come from a proposer that is shown where the student falls short. Trials are asked of the study in
-generations, each raced against all that are left (`race`), so that their answers can come in any order. The study is
-seeded and asks no more than its trials; run again with the same answers it ends in the same candidates.
+The first round has the student, the hints that are bundled and a proposal for each tip, the second has proposals from
+what the leader of their race got wrong; each alone and with demos. The study combines the instructions of both rounds
+with demos, which and how many. It is seeded, and no program is tried twice; run again with the same answers it ends in
+the same candidates.
 """
 
-import itertools
 import random
-from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from math import ceil, sqrt
+from math import ceil, prod
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
-import dspy
 import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
+from optuna.trial import TrialState, create_trial
 
-from dspy_proact.compile.folds import shuffled
 from dspy_proact.compile.forecast import Progress
 from dspy_proact.compile.proposals import proposals
-from dspy_proact.compile.side_by_side import side_by_side
+from dspy_proact.compile.race import Race
 from dspy_proact.compile.target import instructions_of
 from dspy_proact.compile.training import Candidate, Training, variant
 from dspy_proact.errors import StorageFault
@@ -33,107 +31,13 @@ from dspy_proact.recipe import Recipe
 _DRAWS = 6
 """Random draws of demos to choose from."""
 _GENERATION = 10
-"""Trials that are asked for at once: as many as the sampler draws at random before it learns from them."""
-_Choice = tuple[tuple[int, ...], int, int]
-_FIRST = 4
-"""Examples of the first round."""
-_SURE = 1.0
-"""Standard errors by which the lead must exceed 0."""
-
-
-class Race:
-    """Candidates on the examples that a training set compares on, in an order that the seed decides."""
-
-    def __init__(self, training: Training, seed: int):
-        self.programs: list[Any] = []
-        self._training = training
-        self._compared = in_turns(training.compare, training.groups, seed)
-        self._groups = [training.groups[example.key] for example in self._compared]
-        self._watched = in_turns(training.watched, training.groups, seed)
-        self._scores: list[list[float]] = []
-        self._harms: list[list[float | None]] = []
-
-    def enter(self, program: Any) -> int:
-        """Take a candidate in; its index."""
-        self.programs.append(program)
-        self._scores.append([])
-        self._harms.append([])
-        return len(self.programs) - 1
-
-    def run(self, indices: Collection[int]) -> list[int]:
-        """Race candidates, with the answers that are there; the indices of those that were tried on every example."""
-        left = sorted(indices)
-        for size in rounds(len(self._compared)):
-            self._try(left, size)
-            if size < len(self._compared):
-                left = [index for index in left if not any(self._beats(rival, index, size) for rival in left)]
-        return left
-
-    def candidates(self) -> list[Candidate]:
-        """All of them, in the order of their entry, as far as they came; those that never ran have score 0."""
-        return [
-            Candidate(program, fmean(scores) if scores else 0.0, self._harm(index), len(scores) / len(self._compared))
-            for index, (program, scores) in enumerate(zip(self.programs, self._scores, strict=True))
-        ]
-
-    def without(self, out: Collection[int]) -> list[Candidate]:
-        """The candidates after a race without some of them: who was dropped for their sake may win now."""
-        self.run([index for index in range(len(self.programs)) if index not in out])
-        return self.candidates()
-
-    def _try(self, indices: Sequence[int], size: int) -> None:
-        """Have candidates answer as many examples, and a like part of the watched ones, where they have not yet."""
-        watched = self._watched[: ceil(len(self._watched) * size / len(self._compared))]
-        kinds: list[tuple[Callable[[Any, dspy.Example], float | None], list[list[Any]], Sequence[dspy.Example]]] = [
-            (self._training.scored, self._scores, self._compared[:size]),
-            (self._training.harmed, self._harms, watched),
-        ]
-        todo = [
-            (rows[index], partial(answer, self.programs[index], example))
-            for answer, rows, examples in kinds
-            for index in indices
-            for example in examples[len(rows[index]) :]
-        ]
-        for (row, _), value in zip(todo, side_by_side([work for _, work in todo], self._training.width), strict=True):
-            row.append(value)
-
-    def _beats(self, rival: int, index: int, size: int) -> bool:
-        """Whether a rival is likely to stay ahead without doing more harm."""
-        lead = [mine - theirs for mine, theirs in zip(self._scores[rival], self._scores[index], strict=False)][:size]
-        return is_sure(lead, self._groups[:size]) and (self._harm(rival) or 0.0) <= (self._harm(index) or 0.0)
-
-    def _harm(self, index: int) -> float | None:
-        known = [harm for harm in self._harms[index] if harm is not None]
-        return fmean(known) if known else None
-
-
-def rounds(count: int) -> list[int]:
-    """Examples that are compared on by the end of each round, of so many."""
-    sizes = [min(_FIRST, count)]
-    while sizes[-1] < count:
-        sizes.append(min(2 * sizes[-1], count))
-    return sizes
-
-
-def in_turns(examples: Sequence[dspy.Example], groups: Mapping[str, str], seed: int) -> list[dspy.Example]:
-    """The examples in an order that the seed decides, in which groups take turns; it is that of no list."""
-    turns: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
-    return sorted(shuffled(examples, seed), key=lambda example: next(turns[groups[example.key]]))
-
-
-def is_sure(lead: Sequence[float], groups: Sequence[str]) -> bool:
-    """Whether a mean lead, one score less another an example, is above 0 by more than its standard error over groups.
-
-    With a single group it is not.
-    """
-    mean, sums = fmean(lead), defaultdict[str, float](float)
-    for group, difference in zip(groups, lead, strict=True):
-        sums[group] += difference - mean
-    count = len(sums)
-    if count < 2:
-        return False
-    error = sqrt(count / (count - 1) * sum(total**2 for total in sums.values())) / len(lead)
-    return mean > _SURE * error
+"""Trials of the study that are raced at once."""
+_FIRST = 5
+"""Candidates of the first round at most, or half of all trials where that is more."""
+_MANY = 10_000
+"""Combinations that are listed, where there are more."""
+_Params = dict[str, int]
+"""A combination, by the names of a study's parameters."""
 
 
 def journal_at(path: Path) -> JournalStorage:
@@ -162,54 +66,167 @@ class _File(JournalFileBackend):
 
 
 def search(training: Training, recipe: Recipe, journal: Path | None, progress: Progress) -> Race:
-    """A race of the candidates that the study asked for, the student first, each once.
+    """A race of at most so many candidates as there are trials: those of both rounds, then those of a study.
 
-    Trials include the student. In `journal` the study is written down in Optuna's own form, for its dashboard; it is
-    never read.
+    In `journal` the study is written down in Optuna's own form, for its dashboard; it is never read.
     """
-    instructions = _instructions(training)
-    pool = training.pool() if recipe.max_demos else ()
-    draws = [list(pool) for _ in range(_DRAWS)]
-    for number, draw in enumerate(draws):
-        random.Random(recipe.seed + number).shuffle(draw)
-    harm = bool(training.watched)
-    study = optuna.create_study(
-        storage=None if journal is None else journal_at(journal),
-        directions=["maximize", "minimize"] if harm else ["maximize"],
-        sampler=optuna.samplers.TPESampler(seed=recipe.seed),
-    )
-    names = ["instruction", *(f"instruction_{number}" for number in range(2, len(instructions) + 1))]
-    study.enqueue_trial({"demos": 0} | dict.fromkeys(names, 0))  # the student
-
-    def choice(trial: optuna.Trial) -> _Choice:
-        """Indices of the instruction of each predictor and of a draw of demos, and how many of these."""
-        indices = [trial.suggest_int(name, 0, len(texts) - 1) for name, texts in zip(names, instructions, strict=True)]
-        count = trial.suggest_int("demos", 0, min(recipe.max_demos, len(pool)))
-        return tuple(indices), trial.suggest_int("draw", 0, _DRAWS - 1) if count else 0, count
-
-    race, entered = Race(training, recipe.seed), dict[_Choice, int]()
-    left: list[int] = []
-    for begun in range(0, recipe.trials, _GENERATION):
-        trials = [study.ask() for _ in range(min(_GENERATION, recipe.trials - begun))]
-        choices = [choice(trial) for trial in trials]
-        for chosen in dict.fromkeys(choices):
-            if chosen not in entered:
-                own = [texts[index] if index else None for texts, index in zip(instructions, chosen[0], strict=True)]
-                demos = draws[chosen[1]][: chosen[2]] or training.student.predictors()[0].demos
-                entered[chosen] = race.enter(variant(training.student, own, demos))
-        left = race.run({*left, *(entered[chosen] for chosen in choices)})
-        candidates = race.candidates()
-        progress.tried(len(trials), max(candidate.score for candidate in candidates if candidate.share == 1))
-        for trial, chosen in zip(trials, choices, strict=True):
-            candidate = candidates[entered[chosen]]
-            study.tell(trial, [candidate.score, candidate.harm or 0.0] if harm else [candidate.score])
+    searched = _Search(training, recipe, progress)
+    race, starts = searched.race, instructions_of(training.student)
+    if searched.trials_left:
+        hints = [[f"{hint}\n\n{start}".strip() for start in starts] for hint in training.proposal.hints]
+        searched.round([starts, *hints, *_proposed(training, race, 0)], max(_FIRST, ceil(recipe.trials / 2)))
+    if searched.trials_left:
+        searched.round(_proposed(training, race, race.leader, again=race.leader == 0), recipe.trials)
+    searched.study(journal)
     return race
 
 
-def _instructions(training: Training) -> list[list[str]]:
-    """By predictor the student's instruction, then one for each tip, where the proposer gave one."""
-    answers = training.answers(training.student, training.learn)
-    proposed = proposals(training, training.student, answers)
-    names = [name for name, _ in training.student.named_predictors()]
-    starts = instructions_of(training.student)
-    return [[start, *filter(None, proposed.get(name, ()))] for name, start in zip(names, starts, strict=True)]
+def _proposed(training: Training, race: Race, index: int, *, again: bool = False) -> list[list[str]]:
+    """For each tip an instruction of each predictor of a candidate; its own where the proposer gave none.
+
+    Asked `again`, it is for other ones.
+    """
+    program, tips = race.program(index), len(training.proposal.tips)
+    numbers = range(tips, 2 * tips) if again else range(tips)
+    proposed = proposals(training, program, race.answers(index), numbers)
+    names = [name for name, _ in program.named_predictors()]
+    now = list(zip(names, instructions_of(program), strict=True))
+    return [[proposed.get(name, [None] * tips)[tip] or text for name, text in now] for tip in range(tips)]
+
+
+class _Search:
+    """The candidates of a search, each once, the student first, and their race."""
+
+    def __init__(self, training: Training, recipe: Recipe, progress: Progress):
+        self._recipe, self._progress, self._harm = recipe, progress, bool(training.watched)
+        self.race, self._left = Race(training, recipe.seed), list[int]()
+        self.race.run([])
+        self._space = _Space(training, recipe)
+        start, *_ = self._space.params(instructions_of(training.student))
+        self._params, self._tried = [start], {self._space.identity(start)}
+        progress.tried(1, self.race.candidates()[0].score)
+
+    @property
+    def trials_left(self) -> int:
+        """Candidates that may still be entered."""
+        return self._recipe.trials - len(self._params)
+
+    def round(self, rows: Sequence[Sequence[str]], most: int) -> None:
+        """Race the candidates of instructions, a row of them each, alone and with demos, up to so many in all."""
+        wanted = [params for texts in rows for params in self._space.params(texts)]
+        begun, most = len(self._params), min(most, self._recipe.trials)
+        for params in wanted:
+            if len(self._params) < most and self._is_new(params):
+                self._enter(params)
+        self._run(begun)
+
+    def study(self, journal: Path | None) -> None:
+        """Have Optuna combine what there is for the trials that are left, or until every combination was tried."""
+        study = optuna.create_study(
+            storage=None if journal is None else journal_at(journal),
+            directions=["maximize", "minimize"] if self._harm else ["maximize"],
+            sampler=optuna.samplers.TPESampler(seed=self._recipe.seed),
+        )
+        known = self._space.distributions()
+        for params, candidate in zip(self._params, self.race.candidates(), strict=True):
+            own = {name: known[name] for name in params}
+            study.add_trial(create_trial(params=params, distributions=own, values=self._values(candidate)))
+        while self.trials_left:
+            begun = len(self._params)
+            trials = [*filter(None, (self._new_trial(study) for _ in range(min(_GENERATION, self.trials_left))))]
+            if not trials:
+                return
+            self._run(begun)
+            for trial, candidate in zip(trials, self.race.candidates()[begun:], strict=True):
+                study.tell(trial, self._values(candidate))
+
+    def _new_trial(self, study: optuna.Study) -> optuna.Trial | None:
+        """A trial of a program that was not tried, which is entered; None where there is none left."""
+        trial = study.ask()
+        params = self._space.suggested(trial)
+        if not self._is_new(params):
+            study.tell(trial, state=TrialState.FAIL)
+            left = next(filter(self._is_new, self._space.shuffled(self._recipe.seed)), None)
+            if left is None:
+                return None
+            study.enqueue_trial(left)
+            trial = study.ask()
+            params = self._space.suggested(trial)
+        self._enter(params)
+        return trial
+
+    def _is_new(self, params: _Params) -> bool:
+        return self._space.identity(params) not in self._tried
+
+    def _enter(self, params: _Params) -> None:
+        self._params.append(params)
+        self._tried.add(self._space.identity(params))
+        self.race.enter(self._space.program(params))
+
+    def _run(self, begun: int) -> None:
+        """Race those from an index on against those that are left."""
+        new = range(begun, len(self._params))
+        self._left = self.race.run([*self._left, *new])
+        self._progress.tried(len(new), self.race.candidates()[self.race.leader].score)
+
+    def _values(self, candidate: Candidate) -> list[float]:
+        return [candidate.score, candidate.harm or 0.0] if self._harm else [candidate.score]
+
+
+class _Space:
+    """What candidates are combined of: instructions of each predictor, and draws of demos from a pool."""
+
+    def __init__(self, training: Training, recipe: Recipe):
+        self._student, self._pool = training.student, training.pool() if recipe.max_demos else ()
+        self._texts = [[text] for text in instructions_of(training.student)]
+        self._names = ["instruction", *(f"instruction_{number}" for number in range(2, len(self._texts) + 1))]
+        self._most = min(recipe.max_demos, len(self._pool))
+        self._draws = [list(range(len(self._pool))) for _ in range(_DRAWS)]
+        for number, draw in enumerate(self._draws):
+            random.Random(recipe.seed + number).shuffle(draw)
+
+    def params(self, texts: Sequence[str]) -> list[_Params]:
+        """The combinations of instructions, one a predictor, with nothing and with demos; new ones are taken in."""
+        chosen = _Params()
+        for name, known, text in zip(self._names, self._texts, texts, strict=True):
+            if text not in known:
+                known.append(text)
+            chosen[name] = known.index(text)
+        return [chosen | {"demos": 0}, *([chosen | {"demos": self._most, "draw": 0}] if self._most else [])]
+
+    def identity(self, params: _Params) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """What combinations have in common that make one program: instructions, and demos in their order."""
+        demos = self._draws[params["draw"]][: params["demos"]] if params["demos"] else []
+        return tuple(params[name] for name in self._names), tuple(demos)
+
+    def program(self, params: _Params) -> Any:
+        """The candidate of a combination."""
+        indices, demos = self.identity(params)
+        texts = [own[index] if index else None for own, index in zip(self._texts, indices, strict=True)]
+        shown = [self._pool[index] for index in demos] or self._student.predictors()[0].demos
+        return variant(self._student, texts, shown)
+
+    def distributions(self) -> dict[str, BaseDistribution]:
+        """Of all parameters."""
+        texts = {name: CategoricalDistribution(range(len(own))) for name, own in self._instructions}
+        return {**texts, "demos": IntDistribution(0, self._most), "draw": IntDistribution(0, _DRAWS - 1)}
+
+    def suggested(self, trial: optuna.Trial) -> _Params:
+        """The combination that a study suggests; without demos there is no draw of them."""
+        params = {name: trial.suggest_categorical(name, range(len(own))) for name, own in self._instructions}
+        params["demos"] = trial.suggest_int("demos", 0, self._most)
+        return params | ({"draw": trial.suggest_int("draw", 0, _DRAWS - 1)} if params["demos"] else {})
+
+    def shuffled(self, seed: int) -> Iterator[_Params]:
+        """Combinations in an order that the seed decides; of more than 10,000 so many."""
+        sizes = {name: len(own) for name, own in self._instructions} | {"demos": self._most + 1, "draw": _DRAWS}
+        count = min(prod(sizes.values()), sys.maxsize)
+        for number in random.Random(seed).sample(range(count), min(count, _MANY)):
+            params, rest = _Params(), number
+            for name, size in reversed(sizes.items()):
+                rest, params[name] = divmod(rest, size)
+            yield params
+
+    @property
+    def _instructions(self) -> list[tuple[str, list[str]]]:
+        return list(zip(self._names, self._texts, strict=True))

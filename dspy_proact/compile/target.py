@@ -37,6 +37,10 @@ PROPOSER = Role("proposer", "proposer", "verdict", proposer.answer)
 """Who writes instructions for a compile."""
 
 
+TOKENS, MORE = "completion tokens", 0.5
+"""The guard on them that applies by default, and by which part they may rise."""
+
+
 @dataclass(frozen=True)
 class Tuned:
     """A program as it is tested and shipped."""
@@ -112,6 +116,8 @@ class Target(ABC):
     start_hash: str
     taught: ClassVar[bool] = False
     """Whether a search draws demos from a program's own answers, where people answered none."""
+    guarded_by_default: bool = True
+    """Whether a candidate is dropped that writes much more, or is shown to be worse where it is not tuned."""
     learned_before: frozenset[str] = frozenset()
     """Marks of the rows that the start has learned from."""
     votes: int = 1
@@ -188,6 +194,11 @@ class Target(ABC):
         made = copy(self)
         made.items = items
         return made
+
+    @property
+    def default_guards(self) -> dict[str, float]:
+        """Margins of the guards that apply by default, where a margin is known."""
+        return {TOKENS: MORE} if self.guarded_by_default else {}
 
     # What is tuned
 

@@ -1,5 +1,6 @@
 """One training set of a compile, how programs answer it, and the candidates that an optimizer tried on it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import dspy
+from pydantic_core import to_jsonable_python
 
 from dspy_proact.calls import collect_calls
 from dspy_proact.compile.folds import split
@@ -52,24 +54,28 @@ class Answered:
 
 
 class Training:
-    """One training set, divided; no unit is on both sides, and no other item is in reach.
+    """One training set; no other item is in reach.
+
+    Candidates are raced on all `examples`; for DSPy's own optimizers these are divided into those to `learn` from and,
+    of other units, those to `compare` on.
 
     An example holds one opaque key, by which everything else is looked up; those that people answered hold the inputs
     and outputs of the program too. `before` are the start's test results on the items of `train`.
     """
 
     def __init__(self, target: Target, train: Sequence[Any], before: Mapping[str, Any], proposer: Proposer, seed: int):
-        learn, self.compared = split(target.chosen(train), target.units, seed)
-        divided = {item.key for item in [*learn, *self.compared]}
+        self.chosen = target.chosen(train)
+        learn, compare = split(self.chosen, target.units, seed)
+        divided = {item.key for item in self.chosen}
         others = [item for item in train if item.key not in divided]
-        self.target, self.proposer, self.seed = target.learning_from([*learn, *self.compared, *others]), proposer, seed
+        self.target, self.proposer, self.seed = target.learning_from([*learn, *compare, *others]), proposer, seed
         self.student = target.start.program.deepcopy()
-        watched = self.target.watched(self.compared)
-        self.items = {item.key: item for item in [*learn, *self.compared, *watched]}
+        watched = self.target.watched(self.chosen)
+        self.items = {item.key: item for item in [*self.chosen, *watched]}
         self.groups = {key: item.group for key, item in self.items.items()}
-        self.learn, self.compare, self.watched = (
+        self.examples, self.learn, self.compare, self.watched = (
             [dspy.Example(key=item.key).with_inputs("key") for item in items]
-            for items in (learn, self.compared, watched)
+            for items in (self.chosen, learn, compare, watched)
         )
         self.labelled = [example.with_inputs("key") for example in target.labelled(learn, before)]
         """The examples to learn from, answered by people; empty where nobody answered them."""
@@ -77,6 +83,8 @@ class Training:
         self.teacher = self.proposal.teacher and self.proposal.teacher(self.student)
         """Whose answers become demos; None where the student teaches itself."""
         self.task_lm, self.proposer_lm = target.models[target.role].lm, target.models["proposer"].lm
+        self._keys: dict[str, set[str]] = {}
+        """Of the items at which a program was asked something, by the inputs of the question."""
 
     def score(self, example: dspy.Example, prediction: dspy.Prediction) -> float:
         """Score of an answer, in [0, 1], higher is better."""
@@ -103,6 +111,15 @@ class Training:
                     passed.append(dspy.Example(augmented=True, **step.inputs, **step.outputs))
         return passed
 
+    def shown_in(self, program: Any) -> frozenset[str]:
+        """Keys of the items that stand in a program's demos: by their key, or by what a program was asked there."""
+        keys = set[str]()
+        for predictor in program.predictors():
+            for demo in map(dict, predictor.demos):
+                inputs = {name: demo[name] for name in predictor.signature.input_fields if name in demo}
+                keys |= {demo["key"]} if "key" in demo else self._keys.get(_written(inputs), set())
+        return frozenset(keys)
+
     @cached_property
     def guarded_at_start(self) -> Mapping[str, Any]:
         """The student's results by which guards compare."""
@@ -123,6 +140,8 @@ class Training:
             for predictor, inputs, outputs in trace
             if id(predictor) in names
         )
+        for step in steps:
+            self._keys.setdefault(_written(step.inputs), set()).add(example.key)
         if prediction is not None:
             feedback = self.target.feedback(item, prediction)
         own = [call.completion_tokens for call in calls if call.role == self.target.role and call.error is None]
@@ -134,16 +153,15 @@ class Training:
         """A program's answers to examples side by side, in their order."""
         return side_by_side([partial(self.answer, program, example) for example in examples], self.width)
 
-    def scored(self, program: Any, example: dspy.Example) -> float:
-        """Score of a program's answer; 0 without an answer."""
-        return self.answer(program, example).score
+    def harm(self, answered: Answered) -> float | None:
+        """Harm of an answer to a watched example, in [0, 1], lower is better; None where it is not known."""
+        if answered.prediction is None:
+            return None
+        return self.target.harm(self.items[answered.example.key], answered.prediction)
 
-    def harmed(self, program: Any, example: dspy.Example) -> float | None:
-        """Harm of a program's answer to a watched example, in [0, 1], lower is better; None where it is not known."""
-        item = self.items[example.key]
-        with dspy.context(lm=self.task_lm, trace=None), suppress(StageError):
-            return self.target.harm(item, self.target.answer(program, item))
-        return None
+
+def _written(inputs: Mapping[str, Any]) -> str:
+    return json.dumps(to_jsonable_python(inputs, fallback=str), sort_keys=True)
 
 
 def variant(program: Any, instructions: Sequence[str | None], demos: Sequence[dspy.Example]) -> Any:
@@ -165,15 +183,15 @@ def variant(program: Any, instructions: Sequence[str | None], demos: Sequence[ds
 
 @dataclass(frozen=True)
 class Candidate:
-    """A program that an optimizer tried, on the items that candidates are compared on."""
+    """A program that an optimizer tried, by a race with the others."""
 
     program: Any
     score: float
-    """Mean, in [0, 1], higher is better."""
+    """The leader's mean and the paired difference to it, in [0, 1], higher is better."""
     harm: float | None = None
-    """Mean over the watched examples, in [0, 1], lower is better; None where it was not measured."""
+    """Likewise over the watched examples, in [0, 1], lower is better; None where it was not measured."""
     share: float = 1.0
-    """Share of the examples that it was compared on before it was dropped, in (0, 1]."""
+    """Of the items that stand in none of its demos, the share that it was tried on before it was dropped."""
 
 
 @dataclass(frozen=True)

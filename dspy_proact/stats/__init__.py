@@ -25,6 +25,7 @@ from dspy_proact.stats.improvement import (
     detectable_gain,
     enough_for_claim,
     improvement,
+    is_shown_lower,
     length_change,
     score_change,
     selected_gain,

@@ -29,6 +29,8 @@ CLAIM_LABELS = 60
 """With fewer cases, or labels, nothing is claimed."""
 CLAIM_GROUPS = 10
 """With cases in fewer groups nothing is claimed."""
+LOWER = 0.9
+"""Probability below the upper end of the interval by which scores are shown to be lower."""
 LEVELS = 3
 """Labels are levels 0, 1 and 2, from the worst to the best."""
 SPREADS = 0.52, 1.1
@@ -122,9 +124,21 @@ def _filled(scores: Sequence[float | None], score: float) -> list[float]:
 
 def _low98(before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable]) -> float | None:
     """Lower end of the 98 % jackknife interval of the mean difference."""
+    return _mean_change(before, after, groups).claim_bounds()[0]
+
+
+def _mean_change(before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable]) -> Jackknife:
     differences = np.subtract(after, before, dtype=float)
-    parts = np.column_stack([differences, np.ones_like(differences)])
-    return Jackknife.of(parts, groups, ratio).claim_bounds()[0]
+    return Jackknife.of(np.column_stack([differences, np.ones_like(differences)]), groups, ratio)
+
+
+def is_shown_lower(before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable]) -> bool:
+    """Whether the one-sided 90 % interval of the mean difference, a jackknife over groups, lies below 0.
+
+    Where all groups change alike, the change itself decides; with a single group nothing is shown.
+    """
+    change = _mean_change(before, after, groups).estimate(upper=LOWER)
+    return len(set(groups)) > 1 and ((change.value if change.high is None else change.high) or 0.0) < 0
 
 
 def length_change(before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable]) -> Change:

@@ -15,7 +15,6 @@ from builders.assistants import (
     items_of,
     obedient,
     of_phases,
-    prompt_of,
     proposed,
     recipe,
     without_controls,
@@ -73,36 +72,34 @@ def test_the_start_is_the_first_candidate_and_each_is_tried_once(server):
     tried = searched(server, PROBES, trials=12)
     assert tried[0].program.instruction == ""
     by_prompt = {item.program.instruction: (item.score, item.harm) for item in tried}
-    assert len(by_prompt) == len(tried) <= 4
-    expected = {"": (0, 0), PUSHY: (1, 1), TIMELY: (1, 0), "Hold back.": (0, 0)}
-    assert by_prompt == {prompt: expected[prompt] for prompt in by_prompt}
-    # Nobody is asked about one candidate twice: two triggers and two control turns each, after two learned from.
-    assert len(server.of("assistant")) == 2 + 4 * len(tried)
+    assert by_prompt == {"": (0, 0), HINT: (1, 1), PUSHY: (1, 1), TIMELY: (1, 0), "Hold back.": (0, 0)}
+    # There are no more combinations of twelve trials; each is asked about four triggers and two control turns, once.
+    assert len(server.of("assistant")) == 6 * len(tried) == 30
 
 
 def test_the_proposer_is_asked_once_for_each_tip_with_what_fell_short_and_the_prompt_now(server):
     server.script = obedient(PUSHY)
-    searched(server, PROBES, Assistant("Be kind."), trials=1)
+    searched(server, PROBES, Assistant("Be kind."), trials=2)
     lines = [str(sent.messages[-1]["content"]) for sent in server.of("proposer")]
     assert len(lines) == len(TIPS) == 3
     requests = sorted(lines, key=lambda entry: next(index for index, tip in enumerate(TIPS) if tip in entry))
     for tip, item in zip(TIPS, requests, strict=True):
         assert tip in item
         assert "Be kind." in item
-        assert item.count("| Graded FAIL.") == 2
+        assert item.count("| Graded FAIL.") == 4
         assert "(none: nothing is told)" not in item
     server.sent.clear()
-    searched(server, PROBES, trials=1)
+    searched(server, PROBES, trials=2)
     assert all("(none: nothing is told)" in sent.text for sent in server.of("proposer"))
 
 
 def test_prompts_that_say_the_same_are_one_and_blank_ones_none(server):
     server.script = obedient(PUSHY, PUSHY, PUSHY)
-    assert {item.program.instruction for item in searched(server, PROBES)} == {"", PUSHY}
+    assert {item.program.instruction for item in searched(server, PROBES)} == {"", HINT, PUSHY}
     blank = obedient(PUSHY)
     server.script = lambda sent: Answer(proposed(sent, "  ")) if sent.role == "proposer" else blank(sent)
-    (start,) = searched(server, PROBES)
-    assert start.program.instruction == ""
+    start, hinted = searched(server, PROBES)
+    assert (start.program.instruction, hinted.program.instruction) == ("", HINT)
     assert {item.harm for item in searched(server, items_of(without_controls()))} == {None}
 
 
@@ -115,12 +112,9 @@ def test_demos_are_what_the_hinted_teacher_passed_with_and_the_student_is_not_hi
         assert item.score == 1  # an offer that is shown is followed
         assert len(item.program.reply.demos) <= 2
         assert item.program.adapter.hint == ""
-        assert HINT not in item.program.system_prompt
+        assert (HINT in item.program.system_prompt) == (item.program.instruction == HINT)
         for demo in item.program.reply.demos:
             assert set(demo.keys()) == {"augmented", "history", "user_message", "response"}
-    hinted = [sent for sent in server.of("assistant") if HINT in prompt_of(sent)[0]]
-    learn = {probe.view.conversation[-1].user for probe in of_phases(PROBES, [Phase.RECOVERY])[:2]}
-    assert {sent.messages[-1]["content"] for sent in hinted} <= learn
 
 
 def test_a_start_with_demos_keeps_them_where_none_are_drawn(server):
@@ -144,8 +138,8 @@ def test_responses_that_fail_count_nothing_and_verdicts_that_fail_the_middle(ser
 
     server.script = script
     (start, *_) = searched(server, PROBES, trials=1)
-    # Of two to compare: 0 for no response, .5 for no verdict; of two control turns none could be read.
-    assert (start.score, start.harm) == (0.25, None)
+    # Of four: 0 for two FAIL and for no response, .5 for no verdict; of two control turns none could be read.
+    assert (start.score, start.harm) == (0.125, None)
 
 
 def test_the_study_is_written_down_and_never_read(server, tmp_path):

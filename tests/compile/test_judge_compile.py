@@ -142,9 +142,9 @@ def test_what_the_start_gets_wrong_need_not_be_right(tmp_path, server):
 def test_the_guard_is_part_of_the_identity_and_of_the_forecast(server):
     free, guarded = at(server, study(), recipe("labeled")), at(server, study(), recipe("labeled"), guards=["cases"])
     assert guarded.identity != free.identity
-    # 2 folds and the whole: 3 training sets, each with the start, 2 trials and 3 further candidates.
+    # 2 folds and the whole: 3 training sets, each with the start and one candidate.
     calls = guarded.forecast().roles["judge"].calls - free.forecast().roles["judge"].calls
-    assert calls == 3 * (1 + 2 + 3) * 40
+    assert calls == 3 * 2 * 40
 
 
 def test_no_more_is_asked_than_is_forecast(tmp_path, server):

@@ -1,83 +1,37 @@
-"""The race: who is dropped, on what, and that clearly better candidates win."""
+"""The race: on what candidates are compared, who is dropped, who wins, and what is said of each."""
 
 import random
-import threading
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dspy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.known_scores import KnownScores
 
-from dspy_proact.compile.guards import rank
-from dspy_proact.compile.search import Race, in_turns, is_sure, rounds
-from dspy_proact.compile.training import Candidate
-
-
-class Table:
-    """A training set whose scores are known: by program and key. It counts what it is asked."""
-
-    def __init__(self, scores: Mapping[str, Sequence[float]], groups: int, harms: Mapping[str, Sequence[float]] = {}):
-        count = len(next(iter(scores.values())))
-        self.compare = [dspy.Example(key=f"{number:03d}") for number in range(count)]
-        watched = len(next(iter(harms.values()))) if harms else 0
-        self.watched = [dspy.Example(key=f"w{number:03d}") for number in range(watched)]
-        self.groups = {item.key: f"g{int(item.key.strip('w')) % groups}" for item in [*self.compare, *self.watched]}
-        self.width, self.calls, self._turn = 4, list[tuple[str, str]](), threading.Lock()
-        self._scores, self._harms = scores, harms
-
-    def scored(self, program: str, example: dspy.Example) -> float:
-        with self._turn:
-            self.calls.append((program, example.key))
-        return self._scores[program][int(example.key)]
-
-    def harmed(self, program: str, example: dspy.Example) -> float | None:
-        with self._turn:
-            self.calls.append((program, example.key))
-        return self._harms[program][int(example.key[1:])]
+from dspy_proact.compile.guards import chosen
+from dspy_proact.compile.race import Race, in_turns, rounds
+from dspy_proact.compile.target import TOKENS
 
 
-def race_of(table: Table, programs: Sequence[str], seed: int = 0) -> Race:
-    known: Any = table
-    race: Race = Race(known, seed)
-    for program in programs:
-        race.enter(program)
+def race_of(training: Any, seed: int = 0) -> Race:
+    """All programs of a training set, raced."""
+    race = Race(training, seed)
+    race.run([race.enter(program) for program in list(training.programs.values())[1:]])
     return race
 
 
-# The rule, by hand
+def winner(training: Any) -> str:
+    choice = chosen(race_of(training), training)
+    return choice.tried[choice.index].program.name
+
+
+# The order
 
 
 @pytest.mark.parametrize(
-    ("lead", "groups", "sure"),
-    [
-        # Mean .5; deviations of the groups' sums: a +.5, b -.5 (their squares sum to .5). CR1: sqrt(2 / 1 * .5) / 2 =
-        # .5, which the mean does not exceed.
-        ([1, 0], "ab", False),
-        # Mean 2/3; sums a 1/3, b 1/3, c -2/3, squares 6/9: sqrt(3 / 2 * 6 / 9) / 3 = 1/3. 2/3 > 1/3.
-        ([1, 1, 0], "abc", True),
-        # Mean 1/3: sums 2/3, -1/3, -1/3, squares 6/9: error 1/3, which 1/3 does not exceed.
-        ([1, 0, 0], "abc", False),
-        # The same three of each twice, in pairs: mean 1/3, sums 4/3, -2/3, -2/3, squares 24/9, sqrt(3/2 * 24/9) / 6 =
-        # 1/3. More examples of the same groups are no more sure.
-        ([1, 1, 0, 0, 0, 0], "aabbcc", False),
-        # As singles they are: mean 1/3, squares 6 * (2/9) = 12/9, sqrt(6/5 * 12/9) / 6 = .21.
-        ([1, 1, 0, 0, 0, 0], "abcdef", True),
-        # Every group alike: no error at all.
-        ([0.1, 0.1], "ab", True),
-        ([0, 0], "ab", False),
-        ([-1, -1], "ab", False),
-        # A single group says nothing about others.
-        ([1, 1, 1], "aaa", False),
-    ],
-)
-def test_a_lead_is_sure_where_its_mean_exceeds_its_standard_error_over_groups(lead, groups, sure):
-    assert is_sure(lead, list(groups)) is sure
-
-
-@pytest.mark.parametrize(
-    ("count", "sizes"), [(1, [1]), (4, [4]), (5, [4, 5]), (8, [4, 8]), (17, [4, 8, 16, 17]), (50, [4, 8, 16, 32, 50])]
+    ("count", "sizes"),
+    [(1, [1]), (12, [12]), (13, [12, 13]), (24, [12, 24]), (48, [12, 24, 48]), (50, [12, 24, 48, 50])],
 )
 def test_rounds_double_up_to_everything(count, sizes):
     assert rounds(count) == sizes
@@ -100,73 +54,119 @@ def test_groups_take_turns_in_an_order_that_the_seed_alone_decides(groups, seed,
     assert turns == sorted(turns)
 
 
-# Races
+# Who is dropped
+
+
+def test_the_lower_half_is_dropped_at_twelve_items_and_at_twenty_four():
+    """Of 19 candidates 10 stay, then 5; these and the start are tried on all 48."""
+    training = KnownScores({"start": [0.5] * 48} | {f"p{worth:02d}": [worth / 20] * 48 for worth in range(19)})
+    shares = [candidate.share for candidate in race_of(training).candidates()]
+    assert shares == [1.0] + [0.25] * 9 + [0.5] * 5 + [1.0] * 5
+    assert len(training.calls) == len(set(training.calls)) == 48 + 9 * 12 + 5 * 24 + 5 * 48
+
+
+def test_of_three_nobody_is_dropped():
+    training = KnownScores({"start": [0.0] * 48, "a": [0.1] * 48, "b": [0.2] * 48, "c": [0.3] * 48})
+    assert [candidate.share for candidate in race_of(training).candidates()] == [1.0] * 4
 
 
 @given(
-    data=st.data(), others=st.integers(1, 6), count=st.integers(8, 40), groups=st.integers(2, 8), seed=st.integers(0, 9)
+    data=st.data(), others=st.integers(1, 9), count=st.integers(8, 40), groups=st.integers(2, 8), seed=st.integers(0, 9)
 )
-def test_a_candidate_that_is_better_on_every_example_always_wins(data, others, count, groups, seed):
+def test_a_candidate_that_is_better_on_every_item_always_wins(data, others, count, groups, seed):
     chance = data.draw(st.randoms(use_true_random=False))
-    scores = {f"p{number}": [chance.choice([0.0, 0.5]) for _ in range(count)] for number in range(others)}
-    best = data.draw(st.integers(0, others))
-    names = [*scores]
-    names.insert(best, "best")
-    scores["best"] = [1.0] * count
-    race = race_of(Table(scores, groups), names, seed)
-    assert best in race.run(range(len(names)))
-    assert rank(race.candidates())[0] == best
-    assert race.candidates()[best] == Candidate("best", 1.0, None, 1.0)
-
-
-@given(data=st.data(), count=st.integers(1, 40), groups=st.integers(1, 8), seed=st.integers(0, 9))
-def test_every_candidate_is_tried_on_a_beginning_of_one_order_and_on_nothing_twice(data, count, groups, seed):
-    """So that of two the shorter one's examples are among the longer one's; whoever stays is tried on all."""
-    chance = data.draw(st.randoms(use_true_random=False))
-    scores = {f"p{number}": [chance.choice([0.0, 0.5, 1.0]) for _ in range(count)] for number in range(5)}
-    table = Table(scores, groups)
-    race = race_of(table, [*scores], seed)
-    left = race.run(range(5))
-    order = [turn.key for turn in in_turns(table.compare, table.groups, seed)]
-    assert len(set(table.calls)) == len(table.calls)
-    for index, candidate in enumerate(race.candidates()):
-        tried = {key for program, key in table.calls if program == candidate.program}
-        assert tried == set(order[: len(tried)])
-        assert len(tried) in rounds(count)
-        assert candidate.share == len(tried) / count
-        assert (candidate.share == 1) >= (index in left)
-        assert candidate.score == pytest.approx(sum(scores[candidate.program][int(key)] for key in tried) / len(tried))
-    assert left  # not everybody is dropped
-    assert race.candidates()[rank(race.candidates())[0]].share == 1
+    names = [f"p{number}" for number in range(others)]
+    names.insert(data.draw(st.integers(1, others)), "best")
+    scores = {name: [1.0 if name == "best" else chance.choice([0.0, 0.5]) for _ in range(count)] for name in names}
+    race = race_of(KnownScores(scores, groups), seed)
+    assert race.leader == names.index("best")
+    assert race.candidates()[race.leader].score == pytest.approx(1)
 
 
 def test_who_was_dropped_for_another_is_raced_again_without_it():
-    """The winner breaks a guard: the second, who was dropped after four examples, is tried on the rest."""
-    scores = {"start": [0.0] * 32, "second": [0.5] * 32, "winner": [1.0] * 32}
-    table = Table(scores, 4)
-    race = race_of(table, [*scores])
-    assert race.run(range(3)) == [2]
-    assert [candidate.share for candidate in race.candidates()] == [0.125, 0.125, 1.0]
-    assert race.run([0, 1]) == [1]
-    assert [candidate.share for candidate in race.candidates()] == [0.125, 1.0, 1.0]
-    assert rank(race.candidates())[:2] == [2, 1]
-    assert len(table.calls) == 4 + 32 + 32
-    equal = race_of(Table(dict.fromkeys(scores, [0.5] * 20), 5), [*scores])
-    assert equal.run(range(3)) == rank(equal.candidates()) == [0, 1, 2]
+    """The best five break a guard: the best of those that were dropped for them is tried on the rest, and wins."""
+    scores = {"start": [0.0] * 48} | {f"p{worth:02d}": [worth / 20] * 48 for worth in range(1, 11)}
+    broken = {f"p{worth:02d}": ("offers",) for worth in range(6, 11)}
+    training: Any = KnownScores(scores, broken=broken)
+    race = race_of(training)
+    assert race.candidates()[5].share < 1
+    choice = chosen(race, training)
+    assert choice.tried[choice.index].program.name == "p05"
+    assert {choice.tried[index].program.name: names for index, names in choice.broken.items() if names} == broken
+    assert len(training.calls) == len(set(training.calls))
 
 
-def test_who_does_more_harm_drops_nobody_and_harm_is_looked_at_in_step():
-    scores = {"kind": [0.0] * 32, "pushy": [1.0] * 32}
-    harms = {"kind": [0.0] * 8, "pushy": [1.0] * 8}
-    table = Table(scores, 4, harms)
-    race = race_of(table, [*scores])
-    assert race.run(range(2)) == [0, 1]
-    assert [(candidate.score, candidate.harm, candidate.share) for candidate in race.candidates()] == [
-        (0, 0, 1),
-        (1, 1, 1),
-    ]
-    harmless = Table(scores, 4, {"kind": [0.0] * 8, "pushy": [0.0] * 8})
-    race = race_of(harmless, [*scores])
-    assert race.run(range(2)) == [1]
-    # Dropped after 4 of 32 examples, with 1 of 8 that are watched.
-    assert len([key for program, key in harmless.calls if program == "kind"]) == 4 + 1
+# On what
+
+
+def test_an_item_in_the_demos_of_a_candidate_counts_for_neither_side():
+    """Three are right at 0 to 3 alone, and one at the items of its demos and nowhere else."""
+    scores = {"start": [1.0] * 3 + [0.0] * 9, "shown": [0.0] * 4 + [1.0] * 4 + [0.0] * 4}
+    assert winner(KnownScores(scores)) == "shown"
+    training = KnownScores(scores, shown={"shown": {"004", "005", "006", "007"}})
+    tried = race_of(training).candidates()
+    assert {key for name, key in training.calls if name == "shown"} == {f"{n:03d}" for n in (0, 1, 2, 3, 8, 9, 10, 11)}
+    # Of the start the mean of all is 3/12; on the eight items of both it is ahead by 3/8.
+    assert [(candidate.score, candidate.share) for candidate in tried] == [(0.25, 1), (0, 1)]
+    assert winner(training) == "start"
+
+
+def test_a_candidate_whose_demos_are_all_items_is_never_chosen():
+    assert winner(KnownScores({"start": [0.0] * 2, "all": [1.0] * 2}, shown={"all": {"000", "001"}})) == "start"
+
+
+def test_a_dropped_candidate_has_the_leaders_mean_and_the_difference_on_the_items_of_both():
+    """However high its own mean on the twelve items that it was tried on."""
+    example = KnownScores({"start": [0.0] * 48})
+    easy = {item.key for item in in_turns(example.examples, example.groups, 0)[:12]}
+
+    def on(first: float, then: float) -> list[float]:
+        return [first if item.key in easy else then for item in example.examples]
+
+    scores = {"start": on(0.8, 0.2), **{f"p{n}": on(0.9, 0.3) for n in range(3)}, "q": on(0.7, 0.1)}
+    start, *leaders, dropped = race_of(KnownScores(scores)).candidates()
+    # The leaders' mean is 12/48 of .9 and the rest of .3, .45. On the first twelve the last one is .2 below it.
+    assert [start.score, leaders[0].score] == [pytest.approx(0.35), pytest.approx(0.45)]
+    assert (dropped.score, dropped.share) == (pytest.approx(0.25), 0.25)
+
+
+def test_harm_is_measured_in_step_and_compared_likewise():
+    scores = {"kind": [0.5] * 48, **dict.fromkeys("abc", [1.0] * 48), "pushy": [0.0] * 48}
+    harms = {"kind": [0.25] * 8, **dict.fromkeys("abc", [0.0] * 8), "pushy": [1.0] * 8}
+    training = KnownScores(scores, harms=harms)
+    assert [candidate.harm for candidate in race_of(training).candidates()] == [0.25, 0, 0, 0, 1]
+    # Dropped after 12 of 48 items, with 2 of 8 that are watched.
+    assert len([key for name, key in training.calls if name == "pushy"]) == 12 + 2
+
+
+# Who wins
+
+
+def test_a_candidate_that_is_only_tied_with_the_start_never_replaces_it():
+    """However few its tokens."""
+    chance = random.Random(0)
+    for _ in range(200):
+        start = [chance.choice([0.0, 0.5, 1.0]) for _ in range(48)]
+        scores = {"start": start, "tied": chance.sample(start, 48)}
+        assert winner(KnownScores(scores, tokens={"start": 9, "tied": 1})) == "start"
+
+
+def test_of_better_ones_that_tie_the_one_with_fewer_tokens_wins():
+    scores = {"start": [0.0] * 12, "first": [1.0, 0.0] * 6, "second": [0.0, 1.0] * 6}
+    assert winner(KnownScores(scores, tokens={"start": 100, "first": 120, "second": 110})) == "second"
+    assert winner(KnownScores(scores, tokens={"start": 100, "first": 110, "second": 120})) == "first"
+    assert winner(KnownScores(scores)) == "first"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "by_default", "wins"), [(150, True, "best"), (151, True, "next"), (151, False, "best")]
+)
+def test_a_candidate_that_writes_more_than_half_more_is_dropped_by_default(tokens, by_default, wins):
+    scores = {"start": [0.0] * 12, "best": [1.0] * 12, "next": [0.5] * 12}
+    counts = {"start": 100, "best": tokens, "next": 100}
+    training: Any = KnownScores(scores, tokens=counts, guarded_by_default=by_default)
+    race = race_of(training)
+    choice = chosen(race, training)
+    assert choice.tried[choice.index].program.name == choice.tried[race.leader].program.name == wins
+    assert choice.broken.get(1) == ((TOKENS,) if wins == "next" else ())
+    assert training.guarded == [wins]  # what guards ask of other items, they ask of nobody else
