@@ -1,7 +1,7 @@
 """A training set whose scores are known, by program and item: candidates are raced without a model."""
 
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -36,7 +36,7 @@ class KnownScores:
         harms: Of each watched item, by program.
         tokens: Of an answer, by program; unknown of others.
         shown: Keys of the items that stand in demos, by program.
-        broken: Guards that are broken on other items, by program.
+        broken: Guards that a program breaks on other items, by its name.
         guarded_by_default: Whether the guard on completion tokens applies.
     """
 
@@ -50,11 +50,11 @@ class KnownScores:
         harms: Mapping[str, Sequence[float]] | None = None,
         tokens: Mapping[str, int] | None = None,
         shown: Mapping[str, Collection[str]] | None = None,
-        broken: Mapping[str, tuple[str, ...]] | None = None,
+        broken: Callable[[str], tuple[str, ...]] = lambda _: (),
         guarded_by_default: bool = True,
     ):
         self.calls, self.guarded = list[tuple[str, str]](), list[str]()
-        self._tokens, self._shown, self._broken = tokens or {}, shown or {}, broken or {}
+        self._tokens, self._shown, self._broken = tokens or {}, shown or {}, broken
         names, self._turn = [*scores], threading.Lock()
         rows = {name: [*scores[name], *(harms or {}).get(name, ())] for name in names}
         count, both = len(scores[names[0]]), len(rows[names[0]])
@@ -84,4 +84,4 @@ class KnownScores:
     def broken(self, program: KnownProgram) -> tuple[str, ...]:
         """The guards that a program breaks on other items."""
         self.guarded.append(program.name)
-        return self._broken.get(program.name, ())
+        return self._broken(program.name)

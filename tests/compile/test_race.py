@@ -87,7 +87,7 @@ def test_who_was_dropped_for_another_is_raced_again_without_it():
     """The best five break a guard: the best of those that were dropped for them is tried on the rest, and wins."""
     scores = {"start": [0.0] * 48} | {f"p{worth:02d}": [worth / 20] * 48 for worth in range(1, 11)}
     broken = {f"p{worth:02d}": ("offers",) for worth in range(6, 11)}
-    training: Any = KnownScores(scores, broken=broken)
+    training: Any = KnownScores(scores, broken=lambda name: broken.get(name, ()))
     race = race_of(training)
     assert race.candidates()[5].share < 1
     choice = chosen(race, training)
