@@ -158,8 +158,8 @@ def gain_row(name: str, entries: Entries, drawn: Sequence[tuple[float, float, in
     """A row of the table of gains; OUT where the gain is too small by more than two standard errors, or it is dear."""
     found, best, calls = np.array(drawn).T
     few = found.mean() + 2 * found.std() / np.sqrt(len(found)) < entries.least
-    gain = f"{found.mean():.3f}{f' {OUT}' if few else ''}"
-    return f"{name} | {gain} | {best.mean():.3f} | {calls.mean():.0f}{f' {OUT}' if calls.mean() > entries.calls else ''}"
+    marks = [f" {OUT}" if out else "" for out in (few, calls.mean() > entries.calls)]
+    return f"{name} | {found.mean():.3f}{marks[0]} | {best.mean():.3f} | {calls.mean():.0f}{marks[1]}"
 
 
 def main() -> None:
