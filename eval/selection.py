@@ -156,10 +156,10 @@ def _errors(rng: np.random.Generator, latent: Scores) -> Scores:
 
 def gain_row(name: str, entries: Entries, drawn: Sequence[tuple[float, float, int]]) -> str:
     """A row of the table of gains; OUT where the gain is too small by more than two standard errors, or it is dear."""
-    found, best, calls = np.array(drawn).T
-    few = found.mean() + 2 * found.std() / np.sqrt(len(found)) < entries.least
+    reached, best, calls = np.array(drawn).T
+    few = reached.mean() + 2 * reached.std() / np.sqrt(len(reached)) < entries.least
     marks = [f" {OUT}" if out else "" for out in (few, calls.mean() > entries.calls)]
-    return f"{name} | {found.mean():.3f}{marks[0]} | {best.mean():.3f} | {calls.mean():.0f}{marks[1]}"
+    return f"{name} | {reached.mean():.3f}{marks[0]} | {best.mean():.3f} | {calls.mean():.0f}{marks[1]}"
 
 
 def main() -> None:

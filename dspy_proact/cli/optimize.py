@@ -92,9 +92,8 @@ def margin_of(text: str) -> tuple[str, float | None]:
         option.text(
             "--guard",
             "METRIC[=MARGIN]",
-            "Metric that may not get worse than the starting program by more than MARGIN, such as offers, phases, "
-            "length or tokens; repeatable. `none` lifts the guards that apply by default: no stratum beside the tuned "
-            "ones is shown worse, and completion tokens rise by half at most.",
+            "Metric, such as offers, phases, length or tokens, that may get worse by MARGIN at most; repeatable. "
+            "`none` lifts the guards that apply by default.",
             "guards",
             several=True,
             read=margin_of,
