@@ -36,7 +36,7 @@ def row_of(card, name):
 
 
 def test_a_compile_prints_gains_and_regressions_out_of_fold(optimize, proact):
-    status, out, err = optimize("--trials", 3)
+    status, out, err = optimize("--trials", 3, "--guard", "none")
     text, card = unwrapped(out), card_of()
     assert status == 0
     assert "assistant of proactbench on embedded, tuned on corpus.jsonl: search, 3 trials" in text
@@ -69,7 +69,7 @@ def test_what_pushiness_bought_and_what_it_costs_is_said(optimize, proact, serve
     assert "No improvement" in unwrapped(out)
     assert "+100 points" not in unwrapped(out)
     _, out, _ = proact("optimize", "show", "kept/assistant.json", "--explain")
-    assert "guards, against the start on the training folds: offers 0.05, length 9." in unwrapped(out)
+    assert "guards, against the start on the training folds: offers 0.05, length 9, completion tokens 0.5." in unwrapped(out)
     assert "100.0 100 100 breaks offers" in unwrapped(out)
 
 
