@@ -44,7 +44,7 @@ def test_a_compile_prints_gains_and_regressions_out_of_fold(optimize, proact):
     lines = {line.split()[0]: unwrapped(line) for line in out.splitlines() if line.strip()}
     # None and all of four scenarios: .025 ** (1 / 4) = .398. Two of 2 ** 4 flips are as far from 0: .125.
     assert lines["RECOVERY*"] == "RECOVERY* 4 0.0 [0.0–60.2] 100.0 [39.8–100.0] +100.0 .125"
-    assert lines["unwanted"].startswith("unwanted offers 4 ")
+    assert any(unwrapped(line).startswith("unwanted offers 4 ") for line in out.splitlines())
     length = row_of(card, "length")
     means = "{:.0f} {:.0f} x {:.2f}".format(*(length[part]["value"] for part in ("before", "after", "difference")))
     assert lines["words"].startswith(f"words 8 {means}")
@@ -69,7 +69,8 @@ def test_what_pushiness_bought_and_what_it_costs_is_said(optimize, proact, serve
     assert "No improvement" in unwrapped(out)
     assert "+100 points" not in unwrapped(out)
     _, out, _ = proact("optimize", "show", "kept/assistant.json", "--explain")
-    assert "guards, against the start on the training folds: offers 0.05, length 9, completion tokens 0.5." in unwrapped(out)
+    guarded = "offers 0.05, length 9, completion tokens 0.5"
+    assert f"guards, against the start on the training folds: {guarded}." in unwrapped(out)
     assert "100.0 100 100 breaks offers" in unwrapped(out)
 
 
