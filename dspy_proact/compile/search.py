@@ -18,7 +18,7 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
-from optuna.trial import TrialState, create_trial
+from optuna.trial import create_trial
 
 from dspy_proact.compile.forecast import Progress
 from dspy_proact.compile.proposals import proposals
@@ -103,7 +103,7 @@ class _Search:
         self.race.run([])
         self._space = _Space(training, recipe)
         start, *_ = self._space.params(instructions_of(training.student))
-        self._params, self._tried = [start], {self._space.identity(start)}
+        self._params, self._tried = [start], {self._space.identity(start): 0}
         progress.tried(1, self.race.candidates()[0].score)
 
     @property
@@ -133,35 +133,34 @@ class _Search:
             study.add_trial(create_trial(params=params, distributions=own, values=self._values(candidate)))
         while self.trials_left:
             begun = len(self._params)
-            trials = [*filter(None, (self._new_trial(study) for _ in range(min(_GENERATION, self.trials_left))))]
-            if not trials:
+            asked = [pair for _ in range(min(_GENERATION, self.trials_left)) for pair in self._asked(study)]
+            if len(self._params) == begun:
                 return
             self._run(begun)
-            for trial, candidate in zip(trials, self.race.candidates()[begun:], strict=True):
-                study.tell(trial, self._values(candidate))
+            candidates = self.race.candidates()
+            for trial, index in asked:
+                study.tell(trial, self._values(candidates[index]))
 
-    def _new_trial(self, study: optuna.Study) -> optuna.Trial | None:
-        """A trial of a program that was not tried, which is entered; None where there is none left."""
+    def _asked(self, study: optuna.Study) -> Iterator[tuple[optuna.Trial, int]]:
+        """What the study asks for, with its candidate; where that was tried before one that was not, if one is left."""
         trial = study.ask()
         params = self._space.suggested(trial)
-        if not self._is_new(params):
-            study.tell(trial, state=TrialState.FAIL)
-            left = next(filter(self._is_new, self._space.shuffled(self._recipe.seed)), None)
-            if left is None:
-                return None
-            study.enqueue_trial(left)
+        new = self._is_new(params)
+        if new:
+            self._enter(params)
+        yield trial, self._tried[self._space.identity(params)]
+        if not new and (other := next(filter(self._is_new, self._space.shuffled(self._recipe.seed)), None)):
+            study.enqueue_trial(other)
             trial = study.ask()
-            params = self._space.suggested(trial)
-        self._enter(params)
-        return trial
+            self._enter(self._space.suggested(trial))
+            yield trial, len(self._params) - 1
 
     def _is_new(self, params: _Params) -> bool:
         return self._space.identity(params) not in self._tried
 
     def _enter(self, params: _Params) -> None:
         self._params.append(params)
-        self._tried.add(self._space.identity(params))
-        self.race.enter(self._space.program(params))
+        self._tried[self._space.identity(params)] = self.race.enter(self._space.program(params))
 
     def _run(self, begun: int) -> None:
         """Race those from an index on against those that are left."""
