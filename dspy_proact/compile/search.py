@@ -133,15 +133,15 @@ class _Search:
             study.add_trial(create_trial(params=params, distributions=own, values=self._values(candidate)))
         while self.trials_left:
             begun = len(self._params)
-            asked = [pair for _ in range(min(_GENERATION, self.trials_left)) for pair in self._asked(study)]
+            suggested = [pair for _ in range(min(_GENERATION, self.trials_left)) for pair in self._trials(study)]
             if len(self._params) == begun:
                 return
             self._run(begun)
             candidates = self.race.candidates()
-            for trial, index in asked:
+            for trial, index in suggested:
                 study.tell(trial, self._values(candidates[index]))
 
-    def _asked(self, study: optuna.Study) -> Iterator[tuple[optuna.Trial, int]]:
+    def _trials(self, study: optuna.Study) -> Iterator[tuple[optuna.Trial, int]]:
         """What the study asks for, with its candidate; where that was tried before one that was not, if one is left."""
         trial = study.ask()
         params = self._space.suggested(trial)
