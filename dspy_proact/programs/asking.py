@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, TypeVar, cast
 
@@ -69,13 +69,13 @@ def run_now(body: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("a synchronous program waited for something")
 
 
-class _AtOnce(ThreadPoolExecutor):
-    """Does work in the thread that submits it."""
+class _AtOnce(asyncio.SelectorEventLoop):
+    """Does work for other threads in its own, at once."""
 
-    def submit(self, fn: Callable[..., T], /, *args: Any, **named: Any) -> Future[T]:
-        done = Future[T]()
+    def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # noqa: ARG002
+        done = self.create_future()
         try:
-            done.set_result(fn(*args, **named))
+            done.set_result(func(*args))
         except BaseException as error:
             done.set_exception(error)
         return done
@@ -89,8 +89,7 @@ def run_here(body: Coroutine[Any, Any, T]) -> T:
     """
 
     def run() -> T:
-        with asyncio.Runner() as runner:
-            runner.get_loop().set_default_executor(_AtOnce())
+        with asyncio.Runner(loop_factory=_AtOnce) as runner:
             return runner.run(body)
 
     try:
