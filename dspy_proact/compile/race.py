@@ -50,6 +50,7 @@ class Race:
         self._training = training
         self._examples = in_turns(training.examples, training.groups, seed)
         self._watched = in_turns(training.watched, training.groups, seed)
+        self._keys = [example.key for example in self._examples]
         self._entrants = [_Entrant(training.student, training)]
 
     def __len__(self) -> int:
@@ -135,14 +136,15 @@ class Race:
         self, number: Callable[[Answered], float | None], indices: Sequence[int], examples: Sequence[dspy.Example]
     ) -> NDArray[np.float64]:
         """A number of each answer, nan where there is none: shape (candidates, examples)."""
-        answers = [[self._entrants[index].answers.get(example.key) for example in examples] for index in indices]
+        keys = self._keys if examples is self._examples else [example.key for example in examples]
+        answers = [[self._entrants[index].answers.get(key) for key in keys] for index in indices]
         rows = [[None if own is None else number(own) for own in row] for row in answers]
         return np.array(rows, dtype=np.float64).reshape(len(indices), len(examples))
 
     def _share(self, index: int) -> float:
         """Of the items that stand in none of a candidate's demos the share that it was tried on."""
         entrant = self._entrants[index]
-        unseen = [example.key for example in self._examples if example.key not in entrant.shown]
+        unseen = [key for key in self._keys if key not in entrant.shown]
         return sum(key in entrant.answers for key in unseen) / len(unseen) if unseen else 1.0
 
     def _try(self, indices: Sequence[int], size: int) -> None:
