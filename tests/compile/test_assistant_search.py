@@ -19,7 +19,7 @@ from builders.assistants import (
     recipe,
     without_controls,
 )
-from fakes.server import Answer, Server
+from fakes.server import Answer, Sent, Server, is_about_offers, verdict
 
 from dspy_proact import Assistant, Phase
 from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS
@@ -91,6 +91,23 @@ def test_the_proposer_is_asked_once_for_each_tip_with_what_fell_short_and_the_pr
     server.sent.clear()
     searched(server, PROBES, trials=2)
     assert all("(none: nothing is told)" in sent.text for sent in server.of("proposer"))
+
+
+def test_the_second_round_is_about_what_the_leader_of_the_first_got_wrong(server):
+    """It is hinted at and fails with one of four, where the start fails with all; demos aside each is tried once."""
+    proposing = obedient(PUSHY, TIMELY, "Hold back.")
+
+    def script(sent: Sent) -> Answer:
+        failing = sent.role == "judge" and not is_about_offers(sent) and "zebra3x" in str(sent.messages[-1]["content"])
+        return Answer(verdict("FAIL")) if failing else proposing(sent)
+
+    server.script = script
+    tried = searched(server, PROBES, trials=12)
+    first, second = server.of("proposer")[:3], server.of("proposer")[3:]
+    assert [sent.text.count("| Graded FAIL.") for sent in first] == [4] * 3
+    assert [sent.text.count("| Graded FAIL.") for sent in second] == [1] * 3
+    assert [HINT in sent.text for sent in (*first, *second)] == [False] * 3 + [True] * 3
+    assert len({item.program.instruction for item in tried}) == len(tried)
 
 
 def test_prompts_that_say_the_same_are_one_and_blank_ones_none(server):

@@ -16,6 +16,7 @@ from dspy_proact.stats import (
     Panel,
     detectable_gain,
     improvement,
+    is_shown_lower,
     length_change,
     score_change,
     selected_gain,
@@ -84,6 +85,24 @@ def test_strictness_by_phase_is_no_agreement_within():
     # Pooled: 8 * 2 = 16 of 4 * 4 + 4 * 4 = 32.
     assert agreement(levels, counts, "X" * 8).value == pytest.approx(0.5)
     assert agreement(levels, counts, "XXXXYYYY").value == 0
+
+
+@pytest.mark.parametrize(
+    ("after", "lower"),
+    [
+        # Differences -1, 0, -1 of three groups: mean -2/3, jackknife SE sqrt(2/3 * (1/36 + 1/9 + 1/36)) = 1/3, and
+        # t(.9; 2) = 1.886 carries it to -.04.
+        ([0, 1, 0], True),
+        # -1, 0, 0: mean -1/3, with the same SE.
+        ([0, 1, 1], False),
+        # All groups alike.
+        ([0, 0, 0], True),
+        ([1, 1, 1], False),
+    ],
+)
+def test_scores_are_shown_lower_where_the_one_sided_interval_of_90_percent_is_below_0(after, lower):
+    assert is_shown_lower([1, 1, 1], after, "abc") is lower
+    assert not is_shown_lower([1, 1, 1], after, "aaa"), "of one group nothing is shown"
 
 
 def test_bounds_keep_the_weights_of_all_labels():
