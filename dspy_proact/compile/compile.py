@@ -14,7 +14,14 @@ import dspy
 
 from dspy_proact.calls import Call, LoggedCall, Usage, collect_calls
 from dspy_proact.compile.folds import Fold, balanced_folds
-from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress, nothing_proposed, watching
+from dspy_proact.compile.forecast import (
+    CompileObserver,
+    Forecast,
+    Progress,
+    candidates_at_most,
+    nothing_proposed,
+    watching,
+)
 from dspy_proact.compile.guards import choose
 from dspy_proact.compile.optimizers import silenced
 from dspy_proact.compile.proposer import Proposer
@@ -136,7 +143,7 @@ class Compile:
             sizes,
             target.detectable_gain,
             target.in_kappa,
-            candidates=0 if self.recipe.optimizer == "labeled" else self.recipe.trials - 1,
+            candidates=candidates_at_most(self.recipe) - 1,
             compared=round(len(chosen) * (1 - 1 / self.recipe.folds)),
             nouns=target.declared.nouns,
             warning=nothing_proposed(self.recipe),
