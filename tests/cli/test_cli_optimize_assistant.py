@@ -79,6 +79,7 @@ def test_without_control_turns_they_cannot_be_guarded_and_no_number_is_given(opt
     status, out, err = optimize(*few, "--guard", "offers")
     assert (status, out) == (2, "")
     assert "--guard offers: the corpus has no case of it; leave it out" in err
+    assert "--guard none: lifts the guards that apply by default and has no margin" in optimize("--guard", "none=1")[2]
     assert optimize(*few)[0] == 0
     assert row_of(card_of(), "offers")["before"]["value"] is None
 

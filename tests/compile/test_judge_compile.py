@@ -11,6 +11,7 @@ from fakes.server import GRADES, Answer, verdict
 from dspy_proact import Judge, Limits, Phase
 from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
 from dspy_proact.compile import judge_target as judging
+from dspy_proact.compile.training import variant
 from dspy_proact.errors import LimitReached
 from dspy_proact.programs.artefact import Cuts
 
@@ -157,6 +158,16 @@ def test_no_more_is_asked_than_is_forecast(tmp_path, server):
 def on_everything(compiling):
     target = compiling.target
     return compiling.training(target.items, compiling.tested(target.start, target.items))
+
+
+def test_cuts_are_fitted_on_all_training_items_that_stand_in_no_demo(server, monkeypatch):
+    server.script = models
+    training, items = on_everything(at(server, study(), recipe("labeled"))), list[str]()
+    monkeypatch.setattr(judging, "fitted_cuts", lambda _, own, *rest: items.extend(item.key for item in own) or {})
+    program = variant(training.student, [], training.labelled[:2])
+    training.target.finished(program, training)
+    assert len(items) == len(training.items) - 2
+    assert not {example.key for example in training.labelled[:2]} & {*items}
 
 
 def test_cuts_that_would_lose_a_case_give_way_to_the_starts_in_their_phase_alone(server, monkeypatch):
