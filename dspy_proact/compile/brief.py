@@ -75,10 +75,11 @@ class Brief:
         return {name: getattr(self, name) for name in ("purpose", "instruction", "answers", "must_not")}
 
 
-def brief_of(training: "Training", program: Any, predictor: str, answers: Sequence["Answered"]) -> Brief:
+def brief_of(training: "Training", program: Any, predictor: str, answers: Sequence["Answered"], draw: int = 0) -> Brief:
     """The brief on a predictor of a program, by the answers of that program to examples of a training set.
 
-    Answers in which only others were asked are left out. The order of answers decides nothing.
+    Answers in which only others were asked are left out. The order of answers decides nothing. Draws after the first
+    show others than the worst.
     """
     tuning, role = training.target.tuning, training.target.role
     named = dict(program.named_predictors())
@@ -93,7 +94,7 @@ def brief_of(training: "Training", program: Any, predictor: str, answers: Sequen
     aim = tuning.aim(role, predictor, fmean(words) if words else None, fmean(harms) if harms else None)
     purpose = f"{aim.purpose}\n\n{_question(predictor, named)}"
     must_not = "\n".join(f"- {line}" for line in aim.must_not) or "(nothing)"
-    chosen = _chosen(steps, training.groups, training.seed)
+    chosen = _chosen(steps, training.groups, training.seed, draw)
     rest = _LENGTH - len(purpose) - len(instruction) - len(must_not) - sum(len(one.text("", {}, 0)) for one in chosen)
     longest = min(max(rest // max(1, len(chosen)), _INPUTS[0]), _INPUTS[1])
     several = len(training.target.declared.strata) > 1
@@ -165,10 +166,11 @@ class _Occasion:
         """What was asked, and what was answered."""
         return json.dumps([_plain(self.step.inputs), _plain(self.step.outputs)], sort_keys=True)
 
-    def rank(self, seed: int) -> tuple[float, str]:
-        """The worst first; ties in an order that the seed decides."""
-        digest = hashlib.sha256(f"{seed} {self.answer.example.key}".encode()).hexdigest()
-        return self.answer.feedback.score or 0.0, digest
+    def rank(self, seed: int, draw: int) -> tuple[float, str]:
+        """The worst first, ties in an order that the seed decides; in draws after the first all in such an order."""
+        order = f"{seed} {draw}" if draw else str(seed)
+        digest = hashlib.sha256(f"{order} {self.answer.example.key}".encode()).hexdigest()
+        return 0.0 if draw else self.answer.feedback.score or 0.0, digest
 
     def text(self, title: str, inputs: Mapping[str, Any], longest: int) -> str:
         """How it is shown, with inputs of so many characters."""
@@ -185,13 +187,13 @@ class _Occasion:
         return "\n".join(lines)
 
 
-def _chosen(steps: Sequence[_Occasion], groups: Mapping[str, str], seed: int) -> list[_Occasion]:
+def _chosen(steps: Sequence[_Occasion], groups: Mapping[str, str], seed: int, draw: int) -> list[_Occasion]:
     """A few answers that fell short, of each kind of error as it is common, the worst first, and then successes.
 
     No two are about the same texts, and no two of one group unless there are fewer than `_LEAST` groups.
     """
     kinds = defaultdict[str, list[_Occasion]](list)
-    for one in sorted(steps, key=lambda one: one.rank(seed)):
+    for one in sorted(steps, key=lambda one: one.rank(seed, draw)):
         kinds[one.answer.feedback.error].append(one)
     right = kinds.pop("", [])[::-1]
     # Each kind once, and then each as often as it is common: seats by highest averages.

@@ -197,11 +197,12 @@ def answers_at_most(recipe: Recipe, learn: int, compare: int, chain: int = 1) ->
     trials, examples = recipe.trials, learn + compare
     if recipe.optimizer in ("labeled", "search"):
         return candidates_at_most(recipe) * examples
+    if recipe.optimizer == "gepa":  # all that it accepts are on all examples by then
+        return (trials // 2 + 2) * examples + 2 * (trials + 1) * min(learn, MINIBATCH * chain)
     return (
         {
             "bootstrap": (trials + 3) * compare + (trials + 1) * learn,
             "miprov2": (trials + 1) * compare + (trials + 1) * learn,
-            "gepa": (trials + 1) * (compare + 2 * min(learn, MINIBATCH * chain)),
         }[recipe.optimizer]
         + examples
         + BEST * learn

@@ -16,8 +16,8 @@ def proposals(
 ) -> Mapping[str, list[str | None]]:
     """By predictor that took part in a wrong answer, a new instruction for each number; None where there is none.
 
-    A number is of a tip and, beyond the last tip, of another rollout; there is a number for each tip where none are
-    given. All are asked for side by side.
+    A number is of a tip and, beyond the last tip, of other answers and another rollout; there is a number for each tip
+    where none are given. All are asked for side by side.
     """
     tips = training.proposal.tips
     wanted = range(len(tips)) if numbers is None else numbers
@@ -26,11 +26,11 @@ def proposals(
     # Of an answer that cannot be read it is not known whose it was.
     wanting = {name for answered in wrong for name in {step.predictor for step in answered.trace} or names}
     now = {name: text for name, text in zip(names, instructions_of(program), strict=True) if name in wanting}
-    briefs = {name: brief_of(training, program, name, answers) for name in now}
 
     def propose(name: str, number: int) -> str | None:
         rollout, tip = divmod(number, len(tips))
-        return training.proposer.ask(ProposeInstruction, rollout, **briefs[name].inputs, tip=tips[tip])
+        brief = brief_of(training, program, name, answers, draw=rollout)
+        return training.proposer.ask(ProposeInstruction, rollout, **brief.inputs, tip=tips[tip])
 
     texts = side_by_side([partial(propose, name, number) for name in now for number in wanted], training.width)
     of = {name: texts[index * len(wanted) :][: len(wanted)] for index, name in enumerate(now)}

@@ -95,7 +95,7 @@ class Minibatches:
 
 
 def reflect(training: Training, recipe: Recipe) -> list[tuple[Any, float]]:
-    """The programs that GEPA accepted, each with its mean score on what is compared on.
+    """The programs that GEPA accepted, each with its mean score on all examples.
 
     Trials include the student: each further one is a proposal, for all predictors that the minibatch shows. Below two
     it proposes nothing.
@@ -108,14 +108,15 @@ def reflect(training: Training, recipe: Recipe) -> list[tuple[Any, float]]:
     result: Any = optimize(
         {name: predictor.signature.instructions for name, predictor in training.student.named_predictors()},
         list(training.learn),
-        list(training.compare),
+        list(training.examples),
         system,
         batch_sampler=Minibatches(training.learn, turns, size, recipe.seed),
         module_selector="all",
         use_merge=several,  # of the instructions of one predictor there is nothing to merge
         merge_val_overlap_floor=1,
         stop_callbacks=system.stops,
-        max_metric_calls=recipe.trials * (len(training.compare) + 2 * size),
+        # Every trial's minibatch, before and after; all examples for the student, and for half of the proposals.
+        max_metric_calls=(1 + recipe.trials // 2) * len(training.examples) + 2 * recipe.trials * size,
         track_best_outputs=False,
         seed=recipe.seed,
     )

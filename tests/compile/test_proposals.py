@@ -14,6 +14,7 @@ from fakes.server import Answer, Sent, verdict
 
 from dspy_proact import AssistantTarget, Compile, Gate, ModelSpec, Phase, Recipe
 from dspy_proact.compile import reflection
+from dspy_proact.compile.proposals import proposals
 from dspy_proact.compile.reflection import Minibatches
 from dspy_proact.programs.card import Proposals
 
@@ -130,6 +131,32 @@ def test_a_card_counts_what_came_of_every_request(tmp_path, server, optimizer):
     counts = card.proposals
     assert (counts.new, counts.same, counts.unread) == (TRAININGS, TRAININGS, TRAININGS)
     assert requests == {"first": 3 * TRAININGS, "again": TRAININGS}
+
+
+def test_beyond_the_last_tip_other_answers_are_shown(server):
+    """Of 8 answers in a phase, all of them wrong, 6 are shown: the first three requests show the worst."""
+    of = study(8)
+    people = {item.answer.text: consensus(item) for item in graded(of)}
+
+    def script(sent: Sent) -> Answer:
+        if sent.role == "proposer":
+            return Answer("Look ahead.")
+        (grade, *_) = (grade for text, grade in people.items() if text in str(sent.messages[-1]["content"]))
+        return Answer(verdict("PASS" if grade == "FAIL" else "FAIL", [QUOTE]))
+
+    server.script = script
+    compiling = at(server, of, recipe("miprov2"))
+    target = compiling.target
+    training = compiling.training(target.items, compiling.tested(target.start, target.items))
+    answers = training.answers(training.student, training.examples)
+    proposals(training, training.student, answers, range(6))
+    shown = {phase: list[frozenset[str]]() for phase in Phase}
+    for sent in server.of("proposer"):
+        numbers = re.findall(rf"{QUOTE}.*, (\d+)\.$", sent.messages[-1]["content"], re.MULTILINE)
+        shown[Phase(phase_of(sent))].append(frozenset(numbers))
+    for sets in shown.values():
+        assert {*map(len, sets)} == {6}
+        assert sorted(Counter(sets).values()) == [3, 3]
 
 
 def test_a_fault_while_something_is_proposed_ends_a_compile_by_gepa(tmp_path, server, monkeypatch):
