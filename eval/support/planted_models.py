@@ -17,7 +17,7 @@ Fault = Literal["", "lenient", "strict", "lacking", "adding"]
 """What is wrong with an output; empty for a success."""
 _FORM = re.compile(r"Respond with (?P<json>a JSON object)?.*\Z", re.DOTALL)
 _ITEM = re.compile(
-    r"^Answer \d+(?: \(\w+\))?: [A-Z ]+(?: \((?P<error>[^\n]*)\))?\nIt was given:\n(?P<inputs>.*?)^It answered:\n"
+    r"^Answer \d+[^\n:]*: [A-Z ]+(?: \((?P<error>[^\n]*)\))?\nIt was given:\n(?P<inputs>.*?)^It answered:\n"
     r"(?P<outputs>.*?)^(?:What was right or wrong|How it was graded):$",
     re.DOTALL | re.MULTILINE,
 )
@@ -83,6 +83,7 @@ class PlantedModels:
         """The instruction in a request with the sentence of the rule that fits best, and is not in it yet."""
         text = without_inputs(text) if self.blind else text
         instruction, items = instruction_in(text), items_in(text)
+        assert items, "a request of another form than the one that is read here"
         role = "judge" if all(item.output in LEVELS for item in items) else "assistant"
         known = rules_in(instruction, role)
         rule = best_rule([rule for rule in RULES[role] if rule not in known], items, request)

@@ -102,7 +102,7 @@ Grade how definite a shop's reply is.
 [[ ## answers ## ]]
 Of 20 answers 9 were wrong (too lenient: 9).
 
-Answer 1 (order): FELL SHORT (too lenient)
+Answer 1 (ORDER): FELL SHORT (too lenient)
 It was given:
 stage:
 | ORDER
@@ -114,7 +114,7 @@ grade:
 How it was graded:
 | people 3 FAIR; the judge GOOD: too lenient by 1.0 level
 
-Answer 2: SUCCESS
+Answer 2 (RETURN): SUCCESS
 It was given:
 message:
 | I am a student.
