@@ -103,7 +103,7 @@ def main() -> None:
     options = parser.parse_args()
     kinds: list[tuple[Optimizer, Task, bool]] = [*product(OPTIMIZERS, TASKS, (False, True))]
     if options.quick:
-        kinds = [("search", "rule", False), ("search", "act", True)]
+        kinds = [("search", "cut", False), ("search", "act", True)]
     if options.only:
         kinds = [kind for kind in kinds if f"{kind[0]} {kind[1]}" in options.only]
     seeds = range(1 if options.quick else options.seeds)

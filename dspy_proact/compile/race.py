@@ -83,6 +83,13 @@ class Race:
         answers = self._entrants[index].answers
         return [answers[example.key] for example in [*self._examples, *self._watched] if example.key in answers]
 
+    def lead_at(self, index: int, predictor: str) -> float:
+        """The sum of a candidate's leads over the student, of the items so far at which it has asked a predictor."""
+        start, own = self._entrants[0].answers, self._entrants[index].answers
+        keys = [example.key for example in self._examples if example.key in start.keys() & own.keys()]
+        at = [key for key in keys if any(step.predictor == predictor for step in own[key].trace)]
+        return sum(own[key].score - start[key].score for key in at)
+
     def better(self, out: Collection[int] = ()) -> list[int]:
         """Of the candidates that were tried on every item those above the student, the best first, `out` left out.
 

@@ -1,9 +1,10 @@
 """A search of ours: two rounds of proposals, then an Optuna study over what they brought; its candidates are raced.
 
 The first round has the student, the hints that are bundled and a proposal for each tip, the second has proposals from
-what the leader of their race got wrong; each alone and with demos. The study combines the instructions of both rounds
-with demos, which and how many. It is seeded, and no program is tried twice; run again with the same answers it ends in
-the same candidates.
+what the leader of their race got wrong; each alone and with demos. Of a program with several predictors the best
+instruction of every one is then tried together. The study combines the instructions of both rounds with demos, which
+and how many. It is seeded, and no program is tried twice; run again with the same answers it ends in the same
+candidates.
 """
 
 import random
@@ -75,8 +76,10 @@ def search(training: Training, recipe: Recipe, journal: Path | None, progress: P
     if searched.trials_left:
         hints = [[f"{hint}\n\n{start}".strip() for start in starts] for hint in training.proposal.hints]
         searched.round([starts, *hints, *_proposed(training, race, 0)], max(_FIRST, ceil(recipe.trials / 2)))
+        searched.join()
     if searched.trials_left:
         searched.round(_proposed(training, race, race.leader, again=race.leader == 0), recipe.trials)
+        searched.join()
     searched.study(journal)
     return race
 
@@ -119,6 +122,18 @@ class _Search:
             if len(self._params) < most and self._is_new(params):
                 self._enter(params)
         self._run(begun)
+
+    def join(self) -> None:
+        """Race the best instruction of every predictor together, each by the items at which that predictor was asked.
+
+        A candidate of a round has a new instruction for every predictor, of which one may be good and another bad.
+        """
+        names = [name for name, _ in self.race.program(0).named_predictors()]
+        plain = [index for index, params in enumerate(self._params) if not params["demos"]]
+        best = [max(plain, key=lambda index: self.race.lead_at(index, name)) for name in names]
+        if len(names) > 1:
+            texts = [self._space.texts(self._params[index])[number] for number, index in enumerate(best)]
+            self.round([texts], self._recipe.trials)
 
     def study(self, journal: Path | None) -> None:
         """Have Optuna combine what there is for the trials that are left, or until every combination was tried."""
@@ -192,6 +207,10 @@ class _Space:
                 known.append(text)
             chosen[name] = known.index(text)
         return [chosen | {"demos": 0}, *([chosen | {"demos": self._most, "draw": 0}] if self._most else [])]
+
+    def texts(self, params: _Params) -> list[str]:
+        """The instructions of a combination."""
+        return [texts[params[name]] for name, texts in self._instructions]
 
     def identity(self, params: _Params) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """What combinations have in common that make one program: instructions, and demos in their order."""
