@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 import dspy
 from pydantic import TypeAdapter
 
-from dspy_proact.compile.target import instructions_of
+from dspy_proact.compile.target import TOKENS, instructions_of
 from dspy_proact.evaluation.tuning import UNREAD
 from dspy_proact.plain_text import encodable_all, map_texts, tame
 from dspy_proact.programs.card import texts_in
@@ -93,7 +93,8 @@ def brief_of(training: "Training", program: Any, predictor: str, answers: Sequen
     instruction = dict(zip(named, instructions_of(program), strict=True))[predictor]
     aim = tuning.aim(role, predictor, fmean(words) if words else None, fmean(harms) if harms else None)
     purpose = f"{aim.purpose}\n\n{_question(predictor, named)}"
-    must_not = "\n".join(f"- {line}" for line in aim.must_not) or "(nothing)"
+    lines = [*aim.must_not, *_limits(training)]
+    must_not = "\n".join(f"- {line}" for line in lines) or "(nothing)"
     chosen = _chosen(steps, training.groups, training.seed, draw)
     rest = _LENGTH - len(purpose) - len(instruction) - len(must_not) - sum(len(one.text("", {}, 0)) for one in chosen)
     longest = min(max(rest // max(1, len(chosen)), _INPUTS[0]), _INPUTS[1])
@@ -105,6 +106,16 @@ def brief_of(training: "Training", program: Any, predictor: str, answers: Sequen
     ]
     counted = _counted([*(one.answer for one in steps), *unanswered], training)
     return Brief(purpose, tame(instruction) or NOTHING, "\n\n".join([counted, *shown]), must_not)
+
+
+def _limits(training: "Training") -> Iterator[str]:
+    """What a candidate is dropped for, whatever it gains."""
+    tuned = {item.stratum for item in training.chosen}
+    if others := [stratum for stratum in training.target.strata_there if stratum not in tuned]:
+        aim = ", ".join(stratum for stratum in training.target.strata_there if stratum in tuned)
+        yield f"What is to rise is {aim}; {' and '.join(others)} must not fall."
+    if margin := training.target.default_guards.get(TOKENS):
+        yield f"Answers that take more than {1 + margin:g} times the tokens of the starting program's are rejected."
 
 
 def _last(answer: "Answered", predictor: str) -> "TraceStep | None":

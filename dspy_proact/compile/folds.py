@@ -73,9 +73,10 @@ def balanced_folds(
     if 2 <= count <= len(dealt):
         tests = [{units[item.key] for item in fold.test} for fold in grouped_folds(chosen, units, count, seed)]
     if not tests or any(len(dealt - test) < 2 for test in tests):
+        mend = f"give `recipe.folds={len(dealt)}`, or bring" if len(dealt) > 2 else "bring"
         raise UsageError(
             f"{len(chosen)} {nouns.cases} of {len(dealt)} independent {nouns.groups} cannot make {count} folds and "
-            "leave two of them to learn from in each; give another number of `recipe.folds`, or bring more of them"
+            f"leave two of them to learn from in each; {mend} more of them"
         )
     for index, unit in enumerate(sorted({units[item.key] for item in items} - dealt)):
         tests[index % len(tests)].add(unit)

@@ -111,7 +111,7 @@ class _Mipro(dspy.MIPROv2):
     def _propose_instructions(self, *_: Any, num_instruct_candidates: int, **__: Any) -> dict[int, list[str]]:
         """By the number of a predictor the student's instruction, and as many new ones as make so many in all."""
         training, student = self._training, self._training.student
-        answers = training.answers(student, training.examples)
+        answers = training.answers(student, [*training.examples, *training.watched])
         proposed = proposals(training, student, answers, range(num_instruct_candidates - 1))
         return {
             number: [predictor.signature.instructions, *filter(None, proposed.get(name, ()))]

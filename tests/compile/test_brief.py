@@ -37,10 +37,16 @@ def answered(group: str, error: str = "", score: float | None = None, **of: Any)
 
 def brief(pairs: Any, program: Any = None, predictor: str = "reply", role: str = "assistant") -> Any:
     """The brief by such answers."""
-    target = SimpleNamespace(tuning=DECLARED.tuning(Settings()), role=role, declared=DECLARED)
+    target = SimpleNamespace(
+        tuning=DECLARED.tuning(Settings()),
+        role=role,
+        declared=DECLARED,
+        strata_there=["EMERGENT", "RECOVERY"],
+        default_guards={"completion tokens": 0.5},
+    )
     items = {item.key: item for _, item in pairs}
     groups = {key: item.group for key, item in items.items()}
-    training: Any = SimpleNamespace(target=target, items=items, groups=groups, seed=0)
+    training: Any = SimpleNamespace(target=target, items=items, groups=groups, seed=0, chosen=[*items.values()])
     return brief_of(training, program or Assistant(), predictor, [answer for answer, _ in pairs])
 
 
@@ -112,6 +118,8 @@ def test_what_must_not_be_paid_has_the_numbers_now():
     made = brief(pairs)
     assert "It now does so at 50% of such turns." in made.must_not
     assert "now they have 3 words" in made.must_not
+    assert "more than 1.5 times the tokens of the starting program's are rejected" in made.must_not
+    assert "What is to rise is RECOVERY; EMERGENT must not fall." in made.must_not
     assert shown(made, controls) == []
     assert made.instruction == NOTHING
     assert brief(pairs, Assistant("Be kind.")).instruction == "Be kind."

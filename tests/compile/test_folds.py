@@ -161,7 +161,8 @@ def test_seeds_give_other_folds():
 @pytest.mark.parametrize(("personas", "folds"), [(4, 5), (2, 2), (1, 2), (3, 2)])
 def test_too_few_personas_for_the_folds_are_refused_with_the_ways_out(personas, folds):
     """Of three personas in two folds, one fold would leave a single one to learn from; three folds they make."""
-    message = f"{personas} triggers of {personas} independent scenarios cannot make {folds} folds .* `recipe.folds`"
+    mend = rf"give `recipe\.folds={personas}`, or bring more of them" if personas > 2 else "bring more of them"
+    message = f"{personas} triggers of {personas} independent scenarios cannot make {folds} folds .*; {mend}$"
     with pytest.raises(UsageError, match=message):
         folds_of(items_of(few(personas)), RECOVERY, recipe(folds=folds))
     assert len(folds_of(items_of(few(3)), RECOVERY, recipe(folds=3))) == 3

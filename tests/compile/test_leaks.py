@@ -253,10 +253,12 @@ def test_six_words_of_a_rubric_stand_in_a_brief_only_where_the_user_said_them():
         feedback = tuning.feedback(case, Response(text=response), Scored(0.0, Grade.FAIL, verdict_))
         step = TraceStep("reply", DECLARED.inputs(case.view), {"response": response})
         answers.append(Answered(dspy.Example(key=case.key), dspy.Prediction(**step.outputs), feedback, (step,), None))
-    target = SimpleNamespace(tuning=tuning, role="assistant", declared=DECLARED)
+    of_all: Any = {"strata_there": [], "default_guards": {}}
+    target = SimpleNamespace(tuning=tuning, role="assistant", declared=DECLARED, **of_all)
     overlaps = 0
     for case, answer in zip(cases, answers, strict=True):
-        training: Any = SimpleNamespace(target=target, items={case.key: case}, groups={case.key: case.group}, seed=0)
+        of_case: Any = {"items": {case.key: case}, "groups": {case.key: case.group}, "chosen": [case]}
+        training: Any = SimpleNamespace(target=target, seed=0, **of_case)
         brief = brief_of(training, Assistant(), "reply", [answer])
         assert f"| {case.view.conversation[-1].user[:20]}" in brief.answers
         user = runs(" ".join(turn.user for turn in case.view.conversation))

@@ -161,7 +161,8 @@ def _nothing_proposed(card: Card) -> str:
     start, *others = [candidate.score for candidate in card.candidates if candidate.share == 1]
     if max(others, default=start) > start:
         return ""
-    return f"None of the {counted(proposals.new, 'new instruction')} of the proposer did better than the start's."
+    wrote = f"the proposer wrote {proposals.new}, those for the folds included"
+    return f"In the compile on all items no new instruction did better than the start's; {wrote}."
 
 
 def _print_forecast(compiling: Compile, as_json: bool) -> None:
