@@ -4,7 +4,7 @@ It holds no keys, no names of people and no texts. Sequences align with the item
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -14,8 +14,12 @@ CONTROL_CASE = -1
 """Stratum of a control case."""
 Numbers = tuple[float | None, ...]
 """Of the items; None where one is not known, or the item has none of this kind."""
-Tokens = tuple[int, int] | None
+_Count = Annotated[int, Field(ge=0, le=10**12)]
+Tokens = tuple[_Count, _Count] | None
 """Of the prompt and the answer of a call; None where the provider counted none."""
+
+_LARGEST = 1e100
+"""Number whose sums and squares are still finite."""
 
 Kind = Literal["score", "measure", "rate", "controls", "length", "tokens"]
 """Of a number of an assistant.
@@ -40,6 +44,8 @@ class ScoreColumn(Frozen):
     def _in_range(self) -> Self:
         if self.kind in ("score", "controls") and not are_shares((*self.before, *self.after)):
             raise ValueError(f"{self.name!r} is not in [0, 1]")
+        if any(abs(number) > _LARGEST for number in (*self.before, *self.after) if number is not None):
+            raise ValueError(f"{self.name!r} has a number beyond {_LARGEST:g}")
         return self
 
     @property
@@ -116,6 +122,8 @@ class ItemScores(Frozen):
             raise ValueError("what it was tuned for is none of `strata`")
         if bool(self.parts) == bool(self.columns) or (self.columns and self.columns[0].kind != "score"):
             raise ValueError("either columns, the score first, or parts that people grade")
+        if self.parts and self.controls:
+            raise ValueError("a judge has no control cases")
         if self.parts and not all(map(any, zip(*(part.grades for part in self.parts), strict=True))):
             raise ValueError("nobody graded an item")
         return self

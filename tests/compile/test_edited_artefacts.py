@@ -153,3 +153,39 @@ def test_however_good_few_items_or_groups_claim_nothing(scores):
 def test_a_kept_start_claims_nothing_whatever_its_folds_gained():
     assert judges.card().shown
     assert not judges.card(unchanged=True).shown
+
+
+LARGE = 10**400
+
+
+def per_item(name: str, value: Any) -> Any:
+    """Scores of items in which each item has this value under a name."""
+    return lambda scores: scores | {name: [value] * len(scores["groups"])}
+
+
+def in_columns(value: float) -> Any:
+    """Scores of items with this number in place of each that is known, before, of words and tokens."""
+
+    def of(column: Any) -> Any:
+        before = [number if number is None else value for number in column["before"]]
+        return column if column["kind"] in ("score", "controls") else column | {"before": before}
+
+    return lambda scores: scores | {"columns": [*map(of, scores["columns"])]}
+
+
+@pytest.mark.parametrize(
+    ("role", "change", "fault"),
+    [
+        *((role, per_item(f"calls_{side}", [[count, 3]]), "card.item_scores.calls_") for role, side, count in
+          (("judge", "before", -5), ("assistant", "after", -5), ("judge", "after", LARGE))),
+        ("judge", per_item("stratum", -1), "a judge has no control cases"),
+        ("assistant", in_columns(1e308), "beyond 1e.100"),
+    ],
+)  # fmt: skip
+def test_scores_of_which_no_numbers_can_be_made_are_refused_when_they_are_read(made, tmp_path, role, change, fault):
+    """With a checksum of its own; they used to end `optimize show` in the middle of its work."""
+    document, file = json.loads(made[role].read_text("utf-8")), tmp_path / "edited.json"
+    document["card"]["item_scores"] = change(document["card"]["item_scores"])
+    file.write_text(json.dumps({**document, "checksum": checksum_of(document)}), "utf-8")
+    with pytest.raises(UsageError, match=fault):
+        read_artefact(file)

@@ -262,9 +262,9 @@ def _notes(card: Card) -> Iterator[str]:
     if card.unscored:
         yield f"{counted(card.unscored, nouns.case, nouns.cases)} left out because a verdict on them could not be read."
     for name, (count, of) in card.counts.items():
-        if count < of and name.startswith("evidence"):
+        if count < of and name.startswith("evidence "):
             yield f"verdicts with a quote that stands in the answer, {name.split()[1]}: {count} of {of}."
-    if "cases after" in card.counts:
+    if {"cases before", "cases after"} <= card.counts.keys():
         (before, of), (after, _) = card.counts["cases before"], card.counts["cases after"]
         yield f"worked cases of the judge's rules: {before} of {of} right before, {after} after, none lost."
 
