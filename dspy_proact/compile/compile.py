@@ -18,8 +18,8 @@ from dspy_proact.compile.forecast import (
     CompileObserver,
     Forecast,
     Progress,
-    candidates_at_most,
     nothing_proposed,
+    selectable,
     watching,
 )
 from dspy_proact.compile.guards import choose
@@ -103,6 +103,9 @@ class Compile:
             why = f"{whose} has no worked examples, by which it works"
         if recipe.optimizer not in possible:
             raise UsageError(f"`recipe.optimizer={recipe.optimizer}`: {why}; choose among {', '.join(possible)}")
+        if recipe.optimizer in ("labeled", "bootstrap") and not recipe.max_demos:
+            what = f"{recipe.optimizer} changes nothing but worked examples"
+            raise UsageError(f"`recipe.max_demos=0`: {what}; allow 1 or more, or choose another optimizer")
         chosen = target.chosen(target.items)
         folds = max(2, min(recipe.folds, len({target.units[item.key] for item in chosen})))
         self.recipe = recipe.model_copy(update={"folds": folds} if demos else {"folds": folds, "max_demos": 0})
@@ -137,13 +140,14 @@ class Compile:
         chosen, width = target.chosen(target.items), self.gate.concurrency
         sizes = tuple(Counter(item.group for item in chosen).values())
         assumption = target.declared.forecast.assumption if target.role == "assistant" else None
+        hints, tips = target.proposal.hints, target.proposal.tips
         return Forecast(
             roles,
             width,
             sizes,
             target.detectable_gain,
             target.in_kappa,
-            candidates=candidates_at_most(self.recipe) - 1,
+            candidates=selectable(self.recipe, len(hints), len(tips), len(target.start.program.predictors())),
             compared=round(len(chosen) * (1 - 1 / self.recipe.folds)),
             nouns=target.declared.nouns,
             warning=nothing_proposed(self.recipe),

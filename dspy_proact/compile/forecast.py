@@ -187,6 +187,18 @@ def candidates_at_most(recipe: Recipe) -> int:
     return {"labeled": 2, "search": recipe.trials}.get(recipe.optimizer, 1 + BEST)
 
 
+def selectable(recipe: Recipe, hints: int, tips: int, predictors: int) -> int:
+    """Candidates beside the start, at most, among which one is selected.
+
+    Without demos a search has no more than its instructions combine to, for each predictor the start's and those of so
+    many hints and of two rounds of tips.
+    """
+    most = candidates_at_most(recipe)
+    if recipe.optimizer == "search" and not recipe.max_demos:
+        most = min(most, (1 + hints + 2 * tips) ** predictors)
+    return most - 1
+
+
 def answers_at_most(recipe: Recipe, learn: int, compare: int, chain: int = 1) -> int:
     """Answers that an optimizer and the race ask for, with so many examples to learn from and to compare on.
 

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from dspy_proact.compile.brief import ProposeInstruction, brief_of
+from dspy_proact.compile.brief import NOTHING, ProposeInstruction, brief_of
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import instructions_of
 from dspy_proact.compile.training import Answered, Training
 from dspy_proact.evaluation.tuning import UNREAD
+from dspy_proact.plain_text import tame
 
 
 def proposals(
@@ -34,4 +35,6 @@ def proposals(
 
     texts = side_by_side([partial(propose, name, number) for name in now for number in wanted], training.width)
     of = {name: texts[index * len(wanted) :][: len(wanted)] for index, name in enumerate(now)}
-    return {name: training.proposer.new(now[name], of[name]) for name in now}
+    # As a brief shows it: markers are tamed, and a line stands for none.
+    shown = {name: tame(text).strip() or NOTHING for name, text in now.items()}
+    return {name: training.proposer.new(shown[name], of[name]) for name in now}

@@ -124,7 +124,7 @@ def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
 @pytest.mark.parametrize(
     ("judge", "proposal", "why"),
     [
-        (models, "  ", r"No instruction but the start's was compared: 0 of (\d+) answers .*; \1 could not be read\."),
+        (models, "  ", r"No instruction of the proposer's was compared: 0 of (\d+) answers .*; \1 could not be read\."),
         (
             lambda _: Answer(verdict()),
             "Look ahead.",

@@ -414,3 +414,28 @@ REFUSING = {
 def test_a_proposal_that_cannot_be_used_ends_nothing(tmp_path, server, what, optimizer):
     server.script = lambda sent: REFUSING[what](sent) if sent.role == "proposer" else assistants.models(sent)
     at(server, few(), recipe(optimizer, trials=4 if optimizer == "gepa" else 2)).run(tmp_path / "out")
+
+
+@pytest.mark.parametrize("optimizer", ["labeled", "bootstrap"])
+def test_an_optimizer_of_worked_examples_is_refused_without_any_before_a_call(server, optimizer):
+    """DSPy's random search would fail once the start had been paid for."""
+    with pytest.raises(UsageError, match=f"max_demos=0`: {optimizer} changes nothing but worked examples"):
+        judges.at(server, study(), judges.recipe(optimizer).model_copy(update={"max_demos": 0}))
+    assert server.sent == []
+
+
+def test_a_forecast_names_no_more_candidates_than_a_search_without_worked_examples_can_make(tmp_path, server):
+    """Beside the start, two rounds of a proposal a tip, and the hint that is bundled; one predictor."""
+
+    def script(sent: Sent) -> Answer:
+        if sent.role == "proposer":  # another instruction to each question
+            return Answer(proposed(sent, f"Rule {hash(sent.wire)}."))
+        return assistants.models(sent)
+
+    server.script = script
+    compiling = at(server, few(), recipe(trials=40, max_demos=0))
+    most = 2 * len(assistants.TIPS) + len(assistants.PROPOSALS["assistant"].hints)
+    assert compiling.forecast().candidates == most < 39
+    assert len(compiling.run(tmp_path / "out").artefact.card.candidates) == 1 + most
+    assert at(server, few(), recipe(trials=4, max_demos=0)).forecast().candidates == 3
+    assert at(server, few(), recipe(trials=40)).forecast().candidates == 39

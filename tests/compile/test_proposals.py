@@ -14,6 +14,7 @@ from fakes.server import Answer, Sent, verdict
 
 from dspy_proact import AssistantTarget, Compile, Gate, ModelSpec, Phase, Recipe
 from dspy_proact.compile import reflection
+from dspy_proact.compile.brief import NOTHING
 from dspy_proact.compile.proposals import proposals
 from dspy_proact.compile.reflection import Minibatches
 from dspy_proact.programs.card import Proposals
@@ -202,3 +203,10 @@ def test_each_step_of_an_own_program_is_shown_its_own_step_of_a_right_answer(tmp
     assert states["solve"].demos
     for name, shown in {"think": {"text", "thought"}, "solve": {"text", "thought", "guess", "trick"}}.items():
         assert all(demo.keys() - {"augmented"} == shown for demo in states[name].demos)
+
+
+def test_what_a_brief_shows_in_place_of_no_instruction_is_no_new_one(tmp_path, server):
+    server.script = obedient(NOTHING)
+    card = assisting(server, "miprov2", trials=4).run(tmp_path / "out").artefact.card
+    assert (card.proposals.new, card.proposals.same) == (0, card.proposals.total)
+    assert card.proposals.total

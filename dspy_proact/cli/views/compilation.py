@@ -157,7 +157,7 @@ def _nothing_proposed(card: Card) -> str:
         return ""
     if not proposals.new:
         why = f"{proposals}. Name another model with --proposer" if proposals.total else "the proposer was not asked"
-        return f"No instruction but the start's was compared: {why}."
+        return f"No instruction of the proposer's was compared: {why}."
     start, *others = [candidate.score for candidate in card.candidates if candidate.share == 1]
     if max(others, default=start) > start:
         return ""
