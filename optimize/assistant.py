@@ -17,7 +17,8 @@ from dspy_proact.stand_in import STAND_IN
 
 CORPUS = "sample"
 RECIPE = Recipe(optimizer="search", trials=12, max_demos=2, folds=5, seed=0)
-GUARDS = {"offers": 0.05}
+# Bare, the stand-in says goodbye in a few words: any act at RECOVERY would break the default guard on tokens.
+GUARDS = {"offers": 0.05, "none": None}
 PROGRAMS = Path(__file__).parent / "programs"
 
 
@@ -48,7 +49,7 @@ def main() -> None:
     words = card["length"]
     if words.count:
         print(f"words: {words.before.value:.0f} before, {words.after.value:.0f} after")
-    print(card.headline)
+    print(*card.headline.lines, sep="\n")
     if card.provenance.embedded:
         print(STAND_IN)
 

@@ -33,7 +33,7 @@ def main() -> None:
     card = finished.artefact.card
     before, after, difference = card.target.before, card.target.after, card.target.difference
     print(f"quadratic kappa, out of fold, within phases: {before.value:.2f} before, {after.value:.2f} after,")
-    print(f"difference {difference.value:+.2f} [{difference.low:+.2f}, {difference.high:+.2f}]. {card.headline}")
+    print(f"difference {difference.value:+.2f} [{difference.low:+.2f}, {difference.high:+.2f}]. {card.headline.text}")
 
 
 if __name__ == "__main__":
