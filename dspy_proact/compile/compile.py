@@ -336,7 +336,8 @@ class Compile:
             if (file.parent / f"{self.target.role}.json").is_file():
                 with suppress(RunError):  # damaged, or of another version
                     other = Claim(file.parent, CLAIM, CompileClaim, "compile").read().identity
-                    if (other.program, other.data) == (self.target.role, self.target.data.sha256):
+                    own = self.target.declared.name, self.target.role, self.target.data.sha256
+                    if (other.settings.get("benchmark"), other.program, other.data) == own:
                         known.add(other.digest())
         return len(known)
 

@@ -12,6 +12,8 @@ from dspy_proact.models.thoughts import without_thoughts
 from dspy_proact.plain_text import encodable
 from dspy_proact.programs.fenced_json import FencedJSON
 
+LONGEST = 20_000
+"""Characters of an instruction, which stands in every request of a program."""
 _OBJECTS = 20
 """Objects in one reply that are looked at."""
 _MARKER = re.compile(r"\[\[ ?## ?(\w+) ?## ?\]\]")
@@ -36,19 +38,20 @@ class InstructionReader(FencedJSON):
 
     Read are JSON with line breaks or quotation marks in the text, among others and in code fences; DSPy's markers; a
     tag; and plain text, in a fence or after a line that announces it. Not read are thoughts that never end, JSON that
-    is cut or has no such field, and an apology.
+    is cut or has no such field, an apology, and what is longer than `LONGEST`.
     """
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """The field; raises `AdapterParseError` where there is none."""
         *_, name = signature.output_fields
         thoughts, text = without_thoughts(completion)
-        if (thoughts and not text) or not (read := encodable(instruction_in(text, name))):
+        read = "" if thoughts and not text else encodable(instruction_in(text, name))
+        if not 0 < len(read) <= LONGEST:
             raise AdapterParseError(
                 adapter_name=type(self).__name__,
                 signature=cast("Any", signature),  # annotated as an instance in DSPy, where a class is meant
                 lm_response=completion,
-                message=f"There is no {name} in it.",
+                message=f"There is no {name} in it of at most {LONGEST:,} characters.",
             )
         return {name: read}
 

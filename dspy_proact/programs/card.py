@@ -74,7 +74,8 @@ class Proposals(Frozen):
     same: int = Field(default=0, ge=0)
     """Those that do not."""
     unread: int = Field(default=0, ge=0)
-    """Requests without an answer that could be read; it was asked for twice unless it was refused, or cut."""
+    """Requests without an answer that could be read; it was asked for twice unless it was cut, or the request refused.
+    """
 
     @property
     def total(self) -> int:

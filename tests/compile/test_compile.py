@@ -49,7 +49,7 @@ OPTIMIZERS_IN_TURN = pytest.mark.parametrize(
 def test_a_card_counts_the_finished_compiles_of_its_data_beside_its_folder_and_in_compiles(
     tmp_path, server, monkeypatch
 ):
-    """What decides is the data: three seeds count, and neither another study, an unfinished compile nor a torn file."""
+    """Three seeds count, and neither another study or benchmark, an unfinished compile nor a torn file."""
     monkeypatch.chdir(tmp_path)
     server.script = judges.models
 
@@ -70,6 +70,9 @@ def test_a_card_counts_the_finished_compiles_of_its_data_beside_its_folder_and_i
     assert compiles(2, "made/third") == 2
     assert compiles(3, str(seeded(3).default_folder)) == 1
     assert compiles(4, "made/fourth") == 4
+    claim = tmp_path / "made" / "fourth" / "compile.json"
+    claim.write_text(claim.read_text("utf-8").replace('"proactbench"', '"another"'), "utf-8")
+    assert compiles(5, "made/fifth") == 4
 
 
 # The same file

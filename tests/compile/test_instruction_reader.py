@@ -64,6 +64,7 @@ UNREADABLE = {
     "another field": '{"grade": "PASS"}',
     "an echo of the schema": '{"properties": {"improved_instruction": {"type": "string"}}}',
     "an apology": "I'm sorry, but I can't help with that.",
+    "a text of 24,000 characters": "Look ahead. " * 2000,
 }
 
 
