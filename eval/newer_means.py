@@ -18,17 +18,25 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import fmean, stdev
+from typing import Any
+from unittest import mock
 
 import dspy
 import numpy as np
 from dspy.experimental import Score
+from gepa.api import optimize
+from gepa.strategies.proposal_sampling import PxNSampling, SameParentSampling, SingleMutationSampling
 from support.bands import Banded
+from support.planted_compiles import Cell, compiled
 from support.planted_models import in_form
 from support.planted_rules import LEVELS
+from support.planted_shop import Task
 from support.provider import Received, Scripted, SimulatedProvider
 
 from dspy_proact import Gate, ModelSpec, open_model
+from dspy_proact.compile import reflection
 from dspy_proact.models import Role
 from dspy_proact.stats import apply_cuts, keep_cuts
 from dspy_proact.stats.cuts import ordinal_agreement
@@ -42,6 +50,11 @@ STATED: dict[str, float | None] = {
 }
 """Standard deviation of the noise on each logit; None for a judge that states 0.9 for its likeliest grade."""
 TITLES = {"literal": "`Literal`, drawn", "likeliest": "`Literal`, its likeliest"}
+SAMPLINGS = {
+    "one parent, one minibatch: ours": SingleMutationSampling(),
+    "`SameParentSampling(3)`": SameParentSampling(3),
+    "`PxNSampling(2, 2)`": PxNSampling(2, 2),
+}
 JUDGE = Role("judge", "judge", "verdict", None)
 SEEN, SLIP, RATERS, SEEDS = 0.2, 0.1, 3, 10
 
@@ -137,13 +150,33 @@ def decisions(seeds: Sequence[int]) -> list[str]:
     return rows
 
 
+def sampled(strategy: Any, task: Task, seeds: Sequence[int]) -> str:
+    """Of how many seeds the hidden rule is shipped, and the calls that a compile takes."""
+    with mock.patch.object(reflection, "optimize", partial(optimize, sampling_strategy=strategy)):
+        learnt = [compiled(Cell("gepa", task, False, seed)) for seed in seeds]
+    return f"{sum(one.hidden for one in learnt)} of {len(learnt)} | {fmean(one.calls for one in learnt):.0f}"
+
+
+def samplings(seeds: Sequence[int]) -> list[str]:
+    """The rows of the second table."""
+    tasks: tuple[Task, ...] = ("cut", "rule")
+    return [
+        f"{name} | {' | '.join(sampled(strategy, task, seeds) for task in tasks)}"
+        for name, strategy in SAMPLINGS.items()
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one seed")
+    parser.add_argument("--only", choices=["decisions", "samplings"])
     options = parser.parse_args()
     seeds = range(1 if options.quick else SEEDS)
     heads = " | ".join(["decision", *(f"asked {times} times" for times in TIMES)])
-    print(Banded(f"{len(seeds)} seeds", {heads: decisions(seeds)}))
+    tables = {heads: decisions(seeds)} if options.only != "samplings" else {}
+    if options.only != "decisions":
+        tables["sampling | cut: hidden | calls | rule: hidden | calls"] = samplings(seeds)
+    print(Banded(f"{len(seeds)} seeds", tables))
 
 
 if __name__ == "__main__":
