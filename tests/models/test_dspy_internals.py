@@ -12,7 +12,7 @@ from dspy_proact.models import dspy_internals
 from dspy_proact.models.dspy_internals import AsyncLiteLLMEngine, AsyncLM15Engine, StdlibAsyncTransport
 
 HOUSE = Path(dspy_internals.__file__).parents[2]
-PUBLIC = {"dspy", "dspy.lm15"}
+PUBLIC = {"dspy", "dspy.experimental", "dspy.lm15"}
 OWNERS = (dspy.LM, dspy.ChatAdapter, dspy.JSONAdapter, dspy.Predict, AsyncLM15Engine, AsyncLiteLLMEngine)
 PRIVATE = {name for owner in OWNERS for name in dir(owner)} | {"_do_stream", *vars(dspy.LM("openai/any"))}
 PRIVATE = {name for name in PRIVATE if name.startswith("_") and not name.startswith("__")}
