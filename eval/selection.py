@@ -35,6 +35,7 @@ TIES, FALSE, BEST = Band(0.0, 0.0), Band(0.0, 0.05), Band(0.0, 0.15)
 CUTS, ALIKE, LONGER = (0.0, 0.5), 0.5, 0.2
 OTHER = {"emergent": 30, "critical": 30}
 Scores = NDArray[np.float64]
+Groups = NDArray[np.int_]
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def is_claimed(number: int, study: Study) -> bool:
 
 
 def _claimed(
-    rng: np.random.Generator, latent: dict[str, Scores], group: Scores, others: dict[str, Scores], guarded: bool
+    rng: np.random.Generator, latent: dict[str, Scores], group: Groups, others: dict[str, Groups], guarded: bool
 ) -> bool:
     """Compile once: latent numbers of the study's cases, by stratum, of which each program sees a half."""
     seen = {name: np.sqrt(0.5) * of + np.sqrt(0.5) * _errors(rng, of) for name, of in latent.items()}
