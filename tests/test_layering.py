@@ -41,9 +41,10 @@ MAY_IMPORT = {
     "report": BELOW_REPORTS,
     "label": BELOW_REPORTS | {"report"},
     "compile": BELOW_COMPILES,
-    "benchmarks": BELOW_COMPILES | {"compile", "report"},
-    "cli": BELOW_COMPILES | {"compile", "report", "label"},
-    "__init__": BELOW_COMPILES | {"compile", "report"},
+    "generation": BELOW_COMPILES,
+    "benchmarks": BELOW_COMPILES | {"compile", "generation", "report"},
+    "cli": BELOW_COMPILES | {"compile", "generation", "report", "label"},
+    "__init__": BELOW_COMPILES | {"compile", "generation", "report"},
     "__main__": {"cli"},
 }
 """Rooms by name; `benchmarks` is what the folder of one may import beside itself."""

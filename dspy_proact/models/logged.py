@@ -45,6 +45,19 @@ from dspy_proact.plain_text import encodable_all
 _before: ContextVar[Counter[str] | None] = ContextVar("dspy_proact_equal_requests", default=None)
 
 
+_rollout: ContextVar[int | None] = ContextVar("dspy_proact_rollout", default=None)
+
+
+@contextmanager
+def at_rollout(rollout: int) -> Generator[None]:
+    """Inside, a request to a model with a log is the one of this rollout: what its provider fails is its own."""
+    token = _rollout.set(rollout)
+    try:
+        yield
+    finally:
+        _rollout.reset(token)
+
+
 @contextmanager
 def one_answer() -> Generator[None]:
     """Inside, each of several equal requests of a compile has a reply of its own, as in one stage of a run."""
@@ -81,6 +94,8 @@ class LoggedEngine(Described):
                 other error as a wrong answer.
             StorageFault: The reply cannot be kept.
         """
+        if self.log and (rollout := _rollout.get()) is not None:
+            return await self._at(rollout, self.log, request)
         if self.log:  # it blocks: what an answer awaits is done in the order in which it is awaited
             return LoggedFace(self).complete(request)
         if stage := open_stage():
@@ -112,6 +127,13 @@ class LoggedEngine(Described):
         if sending := log.sending.get(name):
             return replayed(await asyncio.shield(sending))
         return reply_of(await log.once(name, lambda: self._sent(log, name, request)))
+
+    async def _at(self, rollout: int, log: CallLog, request: Request) -> Response:
+        name = _name(self._digest(request), rollout)
+        if kept := log.reply(name):
+            return replayed(kept)
+        call, response = await self._send(log, name, request, {}, rollout=rollout)
+        return require_text(response, call.attempts) if response else reply_of(call)
 
     async def _in_stage(self, stage: StageCalls, request: Request) -> Response:
         digest = self._digest(request)
