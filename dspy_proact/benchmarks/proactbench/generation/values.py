@@ -160,7 +160,8 @@ class TurnAudit(Frozen):
     act: Literal["asks", "reports", "closes"]
     reply_must_hold: list[str]
     """What any fair reply must contain, from the message alone."""
-    anchor_asked_about: bool
+    anchor_requested: bool
+    """Whether the user asks about an anchor."""
     joined: bool
     """Whether the user links two anchors, or draws the conclusion."""
     realism: Annotated[float, Field(ge=0, le=1)]
