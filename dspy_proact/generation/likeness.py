@@ -1,0 +1,60 @@
+"""How alike texts are: Jaccard's index of their runs of three words, whatever the case and the punctuation."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from dspy_proact.types import Frozen
+
+ALIKE = 0.5
+"""The likeness from which on two texts are near duplicates."""
+_LENGTH = 3
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
+"""A word; in Chinese and Japanese, which have no spaces, a character."""
+Gram = tuple[str, ...]
+
+
+class NearPair(Frozen):
+    """Two texts that are near duplicates."""
+
+    first: int
+    """Index of the earlier one, from 0."""
+    second: int
+    likeness: float
+    """In [0, 1]; 1 for the same runs of words."""
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, in lower case."""
+    return _WORD.findall(text.casefold())
+
+
+def grams(text: str) -> frozenset[Gram]:
+    """The runs of three words in a text; a shorter text is one run, and a text without a word an empty one."""
+    of_text = words(text)
+    return frozenset(tuple(of_text[at : at + _LENGTH]) for at in range(max(1, len(of_text) - _LENGTH + 1)))
+
+
+def likeness(one: str, other: str) -> float:
+    """Runs that both have over runs that either has, in [0, 1]; 1 for two texts without a word."""
+    a, b = grams(one), grams(other)
+    return len(a & b) / len(a | b)
+
+
+def near_duplicates(texts: Sequence[str], least: float = ALIKE) -> list[NearPair]:
+    """All pairs of texts that are at least so alike, ordered by the second text, then by the first.
+
+    `least` is above 0: only texts that share a run are compared.
+    """
+    pairs, sizes, holders = list[NearPair](), list[int](), defaultdict[Gram, list[int]](list)
+    for second, text in enumerate(texts):
+        of_text = grams(text)
+        shared = Counter(first for gram in of_text for first in holders[gram])
+        for first, both in sorted(shared.items()):
+            share = both / (sizes[first] + len(of_text) - both)
+            if share >= least:
+                pairs.append(NearPair(first=first, second=second, likeness=share))
+        sizes.append(len(of_text))
+        for gram in of_text:
+            holders[gram].append(second)
+    return pairs
