@@ -27,6 +27,11 @@ _MAX_RESPONSE = 1_000_000
 """Characters; no token limit in use allows so many, and to have them judged would cost a fortune."""
 
 
+def _system() -> Any:
+    """The field of a dialogue's system text. Where there is none it is not written: hashes and files stay the same."""
+    return Field(default=None, exclude_if=lambda value: value is None)
+
+
 class Phase(StrEnum):
     """When in a conversation initiative is asked for."""
 
@@ -87,9 +92,9 @@ class Origin(Frozen):
     """Repeats from persona to persona."""
     blueprint: str
     life_domain: str
-    """`category_key` without its ending: professional, sports, arts, travel or culinary."""
+    """`category_key` without its ending: professional, sports, arts, travel or culinary, or another corpus's own."""
     style: int
-    """`style_combination_index`, 1 to 24."""
+    """`style_combination_index`, 1 to 24; 0 for a dialogue without a style."""
     source_model: str
     """Who wrote the curated responses."""
 
@@ -105,6 +110,8 @@ class Dialogue(Frozen):
     origin: Origin
     turns: tuple[Turn, ...]
     triggers: tuple[Trigger, ...]
+    system: str | None = _system()
+    """System text of this dialogue alone: rules, date, data of the case; None where it has none."""
 
     def __repr__(self) -> str:
         return f"Dialogue({self.origin.dialogue!r}, {len(self.turns)} turns, {len(self.triggers)} triggers)"

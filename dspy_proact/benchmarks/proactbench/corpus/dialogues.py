@@ -2,7 +2,8 @@
 
 A row of the official file stops here. What programs may see goes into a `Dialogue`; ids and grouping keys go into its
 `Origin`. The fields that the format knows and nobody may see (the planner's notes, token usage, results of older
-versions) are named so that they are not counted as unknown, and are dropped unread. Field names are the corpus's.
+versions, what a made corpus says of its anchors and their proof) are named so that they are not counted as unknown, and
+are dropped unread. Field names are the corpus's; `rows` writes them.
 """
 
 import hashlib
@@ -101,6 +102,12 @@ class Row(DialogueRow):
     """Hidden, but where it is given it must agree with `turn_records`."""
     token_usage: object = None
     trigger_stats: object = None
+    system_text: Text | None = None
+    """Of a made corpus: what the assistant is told in this dialogue."""
+    anchors: object = None
+    """Hidden, of a made corpus: what was planted."""
+    proof: object = None
+    """Hidden, of a made corpus: what was tested of it."""
 
     def dialogue(self) -> Dialogue:
         """The dialogue, with its triggers in turn order; nothing hidden and nothing unknown is in it."""
@@ -112,6 +119,7 @@ class Row(DialogueRow):
                 Trigger(turn=point.turn, rubric=rubric_of(point.evaluation_rubric.type, point.evaluation_rubric))
                 for point in points
             ),
+            system=self.system_text,
         )
 
     def misfits(self) -> Iterator[tuple[str, str]]:
