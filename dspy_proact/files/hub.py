@@ -71,6 +71,18 @@ def text_lines(address: str, source: str, instead: str) -> list[str]:
         return list(datasets.load_dataset("text", data_files=address, features=features, split="train")["text"])
 
 
+def hub_rows(name: str, commit: str, columns: Sequence[str], count: int, instead: str) -> list[dict[str, object]]:
+    """The first rows of the training split of a dataset, of which no more is fetched; raises as `hub_commit`."""
+    import datasets
+
+    with _as_corpus_error(f"{name}@{commit}", instead), without_progress_bars(datasets.utils):
+        split = datasets.load_dataset(name, revision=commit, split="train", streaming=True)
+        rows = list(split.select_columns(list(columns)).take(count))
+        if not rows:
+            raise ValueError("it has no rows")
+        return rows
+
+
 @contextmanager
 def without_progress_bars(library: ModuleType) -> Generator[None]:
     """Progress bars off, and afterwards as they were; a person's environment variable takes precedence."""

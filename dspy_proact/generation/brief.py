@@ -6,111 +6,103 @@ import tomllib
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from dspy_proact.errors import CorpusError
-from dspy_proact.kept import open_to_read
-from dspy_proact.plain_text import encodable
+from dspy_proact.files.rows import misfit, opened, text_of
+from dspy_proact.plain_text import encodable, printable
 
 M = TypeVar("M", bound=BaseModel)
 MOST_BYTES = 1_000_000
-"""Of a file that goes into prompts; a longer one is a mistake that would be paid for in every request."""
+"""Of a file that goes into prompts: a longer one is a mistake that every request would pay for."""
+_OWN = "Value error, "
 
 
 def read_text(path: Path, what: str) -> str:
     """The text of a file; raises a `CorpusError` where it cannot be read, is blank, not UTF-8, or too long."""
-    try:
-        with open_to_read(path) as file:
-            data = file.read(MOST_BYTES + 1)
-        text = data.decode("utf-8-sig")
-    except OSError as error:
-        raise CorpusError(f"cannot be read: {error.strerror}", source=str(path)) from error
-    except UnicodeDecodeError as error:
-        if len(data) <= MOST_BYTES:
-            raise CorpusError("not UTF-8 text; save it as UTF-8", source=str(path)) from error
-        text = ""
+    source = str(path)
+    with opened(source, what) as file:
+        data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        problem = f"longer than {MOST_BYTES:,} bytes; {what} goes into prompts: keep what the corpus is about"
-        raise CorpusError(problem, source=str(path))
+        raise CorpusError(f"longer than {MOST_BYTES:,} bytes, which no prompt can hold; shorten it", source=source)
+    text = text_of(data, source)
     if not text.strip():
-        raise CorpusError(f"empty; write {what} into it", source=str(path))
-    return text.replace("\r\n", "\n")
-
-
-def read_brief(path: Path, form: type[M]) -> M:
-    """The value that a TOML file holds; raises a `CorpusError` that names line and field of its first fault."""
-    return parse_brief(read_text(path, "the brief"), form, str(path))
+        raise CorpusError(f"empty; give {what}", source=source)
+    return text
 
 
 def parse_brief(text: str, form: type[M], source: str) -> M:
-    """The value that a TOML text holds; raises as `read_brief` does."""
+    """The value that a TOML text holds; raises a `CorpusError` with line and field of its first fault."""
     try:
         return form.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise CorpusError(f"not TOML: {error}", source=source) from error
-    except RecursionError as error:
-        raise CorpusError("not TOML that can be read: nested too deeply", source=source) from error
+        raise CorpusError(f"not TOML: {error}", source=source) from None
+    except RecursionError:
+        raise CorpusError("not TOML that can be read: nested too deeply", source=source) from None
     except ValidationError as error:
-        fault = error.errors()[0]
-        name = ".".join(map(str, fault["loc"]))
-        line = _line_of(text, fault["loc"])
-        raise CorpusError(_problem(fault, form), source=source, line=line, field=name or None) from error
+        faults = error.errors(include_url=False)
+        fault = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])  # a slip of the pen
+        path = [str(step) for step in fault["loc"]]
+        field, problem = misfit(error)
+        if fault["type"] in ("extra_forbidden", "missing"):
+            field, problem = ".".join(path), _misspelt_or_missing(form, path, missing=fault["type"] == "missing")
+        elif fault["msg"].startswith(_OWN):
+            problem = fault["msg"].removeprefix(_OWN)
+        raise CorpusError(problem, source=source, line=_line_of(text, path), field=field or None) from None
 
 
-def toml_of(value: str | bool | int | Sequence[str | int]) -> str:
-    """A value as TOML: texts of several lines as such, lists with a line for an entry."""
-    if isinstance(value, bool | int):
+def toml_of(value: str | int | Sequence[str | int], notes: Sequence[str] = ()) -> str:
+    """A value as TOML; a text of several lines stands on lines of its own, and so does a text in a list.
+
+    The notes are comments after the texts of a list, in their order.
+    """
+    if isinstance(value, int):
         return json.dumps(value)
     if isinstance(value, str):
         if "\n" not in value:
             return _quoted(value)
-        lines = (_quoted(line)[1:-1] for line in value.split("\n"))
-        return '"""\n' + "\n".join(lines) + '"""'
-    if all(isinstance(entry, int) for entry in value):
+        return '"""\n' + "\n".join(_quoted(line)[1:-1] for line in value.split("\n")) + '"""'
+    if not any(isinstance(entry, str) for entry in value):
         return json.dumps(list(value))
-    entries = (toml_of(entry) if isinstance(entry, int) else _quoted(entry) for entry in value)
-    return "[\n" + "".join(f"    {entry},\n" for entry in entries) + "]"
+    comments = [*(f"  # {printable(' '.join(note.split()))}" if note else "" for note in notes), *("" for _ in value)]
+    lines = (f"    {_quoted(str(entry))},{comment}\n" for entry, comment in zip(value, comments, strict=False))
+    return f"[\n{''.join(lines)}]"
 
 
 def _quoted(text: str) -> str:
-    """A basic string; JSON's escapes are TOML's, which forbids one character more."""
+    """A basic string: JSON's escapes are TOML's, which forbids one character more."""
     return json.dumps(encodable(text), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _problem(fault: Any, form: type[BaseModel]) -> str:
-    *outer, last = fault["loc"] or [""]
-    fields = _form_at(form, outer).model_fields
-    match fault["type"]:
-        case "extra_forbidden":
-            near = get_close_matches(str(last), fields, n=1)
-            return (
-                f"there is no such field; {f'did you mean {near[0]!r}?' if near else f'there are {', '.join(fields)}'}"
-            )
-        case "missing":
-            return "is missing; write it"
-        case _:
-            return fault["msg"].removeprefix("Value error, ").replace("Input should", "should")
+def _misspelt_or_missing(form: type[BaseModel], path: Sequence[str], *, missing: bool) -> str:
+    """What is wrong with a name that is no field of its table, or a field that is not there."""
+    for name in path[:-1]:
+        form = _table(form, name) or form
+    if missing:
+        about = form.model_fields[path[-1]].description or (table.__doc__ if (table := _table(form, path[-1])) else "")
+        return f"is missing: {' '.join((about or '').split())}"
+    near = get_close_matches(path[-1], form.model_fields, n=1)
+    known = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(form.model_fields)}"
+    return f"there is no such field; {known}"
 
 
-def _form_at(form: type[BaseModel], loc: Sequence[int | str]) -> type[BaseModel]:
-    """The model of a table, by its names."""
-    for name in loc:
-        inner = form.model_fields[str(name)].annotation if str(name) in form.model_fields else None
-        form = inner if isinstance(inner, type) and issubclass(inner, BaseModel) else form
-    return form
+def _table(form: type[BaseModel], name: str) -> type[BaseModel] | None:
+    """The model of a field that is a table; None for any other."""
+    inner = form.model_fields[name].annotation
+    return inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None
 
 
-def _line_of(text: str, loc: Sequence[int | str]) -> int | None:
-    """The line that assigns the field, or opens its table, counted from 1; None where none does."""
-    table, known = "", None
-    for number, line in enumerate(text.split("\n"), 1):
-        if opened := re.match(r"\s*\[+\s*([\w.-]+)\s*\]+\s*(#.*)?$", line):
-            table = opened[1]
-            known = number if loc and table == loc[0] and known is None else known
-        assigned = re.match(r"""\s*["']?([\w.-]+)["']?\s*=""", line)
-        path = ".".join(filter(None, [table, assigned[1] if assigned else ""]))
-        if assigned and loc and path in (str(loc[0]), ".".join(map(str, loc[:2]))):
-            return number
-    return known
+def _line_of(text: str, path: Sequence[str]) -> int | None:
+    """The line that assigns a field of a table, or else opens its table, counted from 1; None where none does."""
+    table, opens = "", None
+    for number, line in enumerate(text.split("\n"), start=1):
+        if heading := re.match(r"\s*\[\s*([\w.-]+)\s*\]", line):
+            table = heading[1]
+            opens = number if path and table == path[0] else opens
+        elif assigned := re.match(r"\s*([\w.-]+)\s*=", line):
+            name = f"{table}.{assigned[1]}" if table else assigned[1]
+            if path and name in (path[0], ".".join(path[:2])):
+                return number
+    return opens

@@ -1,36 +1,91 @@
-"""What a person writes down before a corpus is made: the sections of `brief.toml`, one class each."""
+"""What a person writes down before a corpus is made: the sections of `brief.toml`, one class each.
 
-from typing import Annotated, Literal
+The line under a field is the comment above it in a file that is written for a person.
+"""
 
-from pydantic import Field, StringConstraints
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+
+from dspy_proact.benchmarks.proactbench.corpus.personas import personas_in, require_known
+from dspy_proact.generation.brief import parse_brief, read_text, toml_of
+from dspy_proact.programs.embedded.words import content_words
 from dspy_proact.types import Frozen
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Styles = Literal["csi", "none"] | Annotated[list[Annotated[int, Field(ge=1, le=24)]], Field(min_length=1)]
+STYLES = range(1, 25)
+_MOST_CHARACTERS = 100_000
+"""Of the product's text, which stands in most requests: some 25,000 tokens."""
 
 
-class ProductSection(Frozen, strict=True):
+def _text(text: str) -> str:
+    if not (text := text.strip()):
+        raise ValueError("should not be blank; write it")
+    return text
+
+
+def _page(text: str) -> str:
+    if len(text) > _MOST_CHARACTERS:
+        raise ValueError(
+            f"has {len(text):,} characters and stands in most requests; keep what the corpus is about, "
+            f"{_MOST_CHARACTERS:,} at most"
+        )
+    return text
+
+
+def _styles(named: Any) -> Any:
+    numbers = named if isinstance(named, list) else []
+    known = numbers and all(type(number) is int and number in STYLES for number in numbers)
+    if named not in ("csi", "none") and not (known and len(set(numbers)) == len(numbers)):
+        raise ValueError(
+            f'{named!r} is not known; give "csi" for all 24 styles, a list of different numbers from 1 to 24, or "none"'
+        )
+    return named
+
+
+def _personas(named: Any) -> Any:
+    if isinstance(named, str):
+        return require_known(named.strip())
+    if not (isinstance(named, list) and named and all(isinstance(text, str) and text.strip() for text in named)):
+        raise ValueError('should be "invented", "nemotron", the name of a file, or a list of texts that are not blank')
+    return named
+
+
+Text = Annotated[str, AfterValidator(_text)]
+Styles = Annotated[Literal["csi", "none"] | list[int], BeforeValidator(_styles)]
+_SECTION = ConfigDict(strict=True, use_attribute_docstrings=True)
+
+
+class ProductSection(Frozen):
     """What the assistant is for."""
 
+    model_config = _SECTION
+
     name: Text
-    text: Text
-    """What an assistant of it may know, such as a help page or a price list. Untrusted: roles see it quoted."""
+    """Name of the product."""
+    text: Annotated[Text, AfterValidator(_page)]
+    """What its assistant knows, such as a help page or a price list. It is quoted to models, and never obeyed."""
     rules: list[Text] = Field(default_factory=list[Text])
-    """What its assistant must keep to, a sentence each."""
+    """Rules that its assistant keeps to, a sentence each."""
 
 
-class UsersSection(Frozen, strict=True):
+class UsersSection(Frozen):
     """Who comes."""
+
+    model_config = _SECTION
 
     who: Text
     """The people who write to the assistant, and what for."""
-    personas: Text | Annotated[list[Text], Field(min_length=1)] = "bundled"
-    """`bundled` for the invented ones, a corpus or a file that `personas` reads, or the personas themselves."""
+    personas: Annotated[str | list[str], BeforeValidator(_personas)] = "invented"
+    """Personas: "invented" (24, bundled), "nemotron" (nvidia/Nemotron-Personas-USA, fetched), a file with a text
+    for each (.txt, .csv or .jsonl), or a list of texts."""
 
 
-class PlantSection(Frozen, strict=True):
+class PlantSection(Frozen):
     """What users may disclose in passing."""
+
+    model_config = _SECTION
 
     may: Annotated[list[Text], Field(min_length=1)]
     """Kinds of fact from which something follows for the product."""
@@ -38,27 +93,76 @@ class PlantSection(Frozen, strict=True):
     """Parts of life that the facts come from; dialogues take turns through them."""
 
 
-class NeverSection(Frozen, strict=True):
+class NeverSection(Frozen):
     """What no assistant of the product may do, and no rubric may ask for."""
 
+    model_config = _SECTION
+
     offers: list[Text] = Field(default_factory=list[Text])
+    """Offers that are forbidden, a sentence each."""
 
 
-class DialogueSection(Frozen, strict=True):
+class DialogueSection(Frozen):
     """What the dialogues are like."""
 
+    model_config = _SECTION
+
     language: Text = "English"
+    """Language of the dialogues; any that the models write."""
     styles: Styles = "csi"
-    """`csi` for the 24 of the Communication Styles Inventory, numbers of some of them, or `none`."""
+    """Styles of the users' messages: "csi" for the 24 of the Communication Styles Inventory, numbers of some of them,
+    such as [1, 5, 12], or "none"."""
     turns: Annotated[int, Field(ge=8, le=10)] = 9
-    """Of a dialogue, at most."""
+    """Turns of a dialogue, at most (8 to 10)."""
 
 
-class CorpusBrief(Frozen, strict=True):
+class CorpusBrief(Frozen):
     """A brief: what a corpus is made from."""
+
+    model_config = _SECTION
 
     product: ProductSection
     users: UsersSection
     plant: PlantSection
     never: NeverSection = NeverSection()
     dialogue: DialogueSection = DialogueSection()
+
+    @model_validator(mode="after")
+    def _contradict_nothing(self) -> Self:
+        for offer in self.never.offers:
+            words = content_words(offer)
+            if clash := next((fact for fact in self.plant.may if words and words <= content_words(fact)), None):
+                raise ValueError(
+                    f"plant.may has {clash!r}, which never.offers forbids with {offer!r}; take it out of one of them"
+                )
+        return self
+
+    def in_language(self, language: str | None) -> "CorpusBrief":
+        """The brief for dialogues in another language; itself where there is none."""
+        changed = {"dialogue": {**self.dialogue.model_dump(), "language": language}}
+        return CorpusBrief.model_validate({**self.model_dump(), **changed}) if language is not None else self
+
+
+def read_brief(path: Path) -> CorpusBrief:
+    """The brief in a file, with the personas of a file that it names, which is beside it.
+
+    Raises a `CorpusError` with file, line and field where something is not as it must be.
+    """
+    text = read_text(path, "a brief; `generate brief --about PAGE` writes one")
+    brief = parse_brief(text, CorpusBrief, str(path))
+    if texts := personas_in(brief.users.personas, path.parent):
+        return brief.model_copy(update={"users": brief.users.model_copy(update={"personas": texts})})
+    return brief
+
+
+def brief_text(brief: CorpusBrief, notes: Mapping[str, Sequence[str]] | None = None) -> str:
+    """The brief as a file that a person reads and edits, with comments; `notes` stand after the entries of a list."""
+    lines = ["# What a corpus is made from. Edit it: everything that the dialogues rest on stands here."]
+    for section in CorpusBrief.model_fields:
+        part: Frozen = getattr(brief, section)
+        lines += ["", f"# {type(part).__doc__}", f"[{section}]"]
+        for name, field in type(part).model_fields.items():
+            about = " ".join((field.description or "").split())
+            value = toml_of(getattr(part, name), (notes or {}).get(f"{section}.{name}", ()))
+            lines += [f"# {about}", f"{name} = {value}"]
+    return "\n".join(lines) + "\n"
