@@ -148,7 +148,7 @@ def read_brief(path: Path) -> CorpusBrief:
 
     Raises a `CorpusError` with file, line and field where something is not as it must be.
     """
-    text = read_text(path, "a brief; `generate brief --about PAGE` writes one")
+    text = read_text(path, "a brief, as `generate brief` writes one")
     brief = parse_brief(text, CorpusBrief, str(path))
     if texts := personas_in(brief.users.personas, path.parent):
         return brief.model_copy(update={"users": brief.users.model_copy(update={"personas": texts})})

@@ -86,11 +86,11 @@ REFUSED = {
     ),
     "unknown personas": (
         replaced('personas = "invented"', 'personas = "mine"'),
-        '\'mine\' is not known; give "invented", "nemotron", or a file (.txt, .csv or .jsonl)',
+        'is not known; give "invented", "nemotron", or a file that ends in .txt, .csv or .jsonl',
     ),
     "no TOML": ("product =", ": not TOML: Invalid value (at end of document)"),
     "no end of brackets": ("a = " + "[" * 100_000, ": not TOML that can be read: nested too deeply"),
-    "an empty file": ("\n", ": empty; give a brief; `generate brief --about PAGE` writes one"),
+    "an empty file": ("\n", ": empty; give a brief, as `generate brief` writes one"),
 }
 
 
