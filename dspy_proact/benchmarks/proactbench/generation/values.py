@@ -14,7 +14,11 @@ from dspy_proact.types import Frozen
 PHASES = Literal["EMERGENT", "CRITICAL", "RECOVERY"]
 
 
-class Person(Frozen):
+class Documented(Frozen, use_attribute_docstrings=True):
+    """A value in whose schema the line under each field stands."""
+
+
+class Person(Documented):
     """Somebody in the scenario."""
 
     name: str
@@ -22,7 +26,7 @@ class Person(Frozen):
     """To the user, such as `sister`; `self` for the user, of whom there is one."""
 
 
-class Anchor(Frozen):
+class Anchor(Documented):
     """A fact that the user mentions in passing, and what follows from it that nobody asks about."""
 
     id: str
@@ -47,7 +51,7 @@ class Anchor(Frozen):
     """What is true once somebody has acted on the fact."""
 
 
-class Scenario(Frozen):
+class Scenario(Documented):
     """What one dialogue is about."""
 
     title: str
@@ -75,7 +79,7 @@ class Scenario(Frozen):
         return {anchor.id: anchor for anchor in self.anchors}[name]
 
 
-class Contradiction(Frozen):
+class Contradiction(Documented):
     """Two passages of which one is wrong."""
 
     quote: str
@@ -84,7 +88,7 @@ class Contradiction(Frozen):
     """The passage that it contradicts, word for word: of the product's text, of its rules, or of the scenario."""
 
 
-class ScenarioAudit(Frozen):
+class ScenarioAudit(Documented):
     """Whether a scenario can measure anything. Lists are empty where nothing is wrong."""
 
     contradictions: list[Contradiction]
@@ -100,7 +104,7 @@ class ScenarioAudit(Frozen):
     """How to mend what is wrong, in a sentence or two; empty where nothing is."""
 
 
-class Step(Frozen):
+class Step(Documented):
     """What is to happen at one turn."""
 
     turn: int
@@ -119,7 +123,7 @@ class Step(Frozen):
     """What becomes of the step where the assistant has done before what it expects."""
 
 
-class BlueprintAudit(Frozen):
+class BlueprintAudit(Documented):
     """Whether the steps of a dialogue can measure anything. Turns are those of triggers; none is wrong: empty lists."""
 
     forced_pairs: list[int]
@@ -134,7 +138,7 @@ class BlueprintAudit(Frozen):
     """How to mend what is wrong, in a sentence or two; empty where nothing is."""
 
 
-class PastTrigger(Frozen):
+class PastTrigger(Documented):
     """A trigger that lies behind."""
 
     turn: int
@@ -144,7 +148,7 @@ class PastTrigger(Frozen):
     """Whether the assistant acted on them."""
 
 
-class TurnPlan(Frozen):
+class TurnPlan(Documented):
     """What the user is to say next."""
 
     already_answered: bool
@@ -161,7 +165,7 @@ class TurnPlan(Frozen):
     """Direction in a sentence, such as what to come back to; no wording, no tone. Empty for none."""
 
 
-class Reveal(Frozen):
+class Reveal(Documented):
     """A fact to mention in passing."""
 
     fact: str
@@ -169,7 +173,7 @@ class Reveal(Frozen):
     """Words of the fact, of which the sentence that mentions it must have at least one."""
 
 
-class Order(Frozen):
+class Order(Documented):
     """What the user says next."""
 
     intent: str
@@ -182,7 +186,7 @@ class Order(Frozen):
     """Empty for none."""
 
 
-class DraftRubric(Frozen):
+class DraftRubric(Documented):
     """What earns each grade, written before the response."""
 
     type: PHASES
@@ -202,7 +206,7 @@ class DraftRubric(Frozen):
         return Phase(self.type)
 
 
-class UserMessage(Frozen):
+class UserMessage(Documented):
     """A user message, and the words in it that mention the fact."""
 
     message: str
@@ -210,7 +214,7 @@ class UserMessage(Frozen):
     """The words that mention the fact, exactly as they stand in the message; null where nothing was to be mentioned."""
 
 
-class StatedFact(Frozen):
+class StatedFact(Documented):
     """A fact in a user message."""
 
     quote: str
@@ -222,7 +226,7 @@ class StatedFact(Frozen):
     """Its id, for an anchor; else null."""
 
 
-class MessageFault(Frozen):
+class MessageFault(Documented):
     """What no such user would write."""
 
     quote: str
@@ -232,7 +236,7 @@ class MessageFault(Frozen):
     or announces what it intends."""
 
 
-class TurnAudit(Frozen):
+class TurnAudit(Documented):
     """What a user message says, by somebody who did not write it."""
 
     facts: list[StatedFact]
@@ -254,7 +258,7 @@ class TurnAudit(Frozen):
     """How to mend the message, in a sentence; empty where nothing is wrong."""
 
 
-class Ground(Frozen):
+class Ground(Documented):
     """Where a fact was said that a rubric rests on."""
 
     anchor: str
@@ -264,7 +268,7 @@ class Ground(Frozen):
     turn: int
 
 
-class RubricAudit(Frozen):
+class RubricAudit(Documented):
     """Whether a rubric is fair, by somebody who did not write it."""
 
     grounds: list[Ground]
@@ -285,7 +289,7 @@ class RubricAudit(Frozen):
     """How to mend the rubric, in a sentence; empty where nothing is wrong."""
 
 
-class ServedAnchor(Frozen):
+class ServedAnchor(Documented):
     """An anchor on which a response acts."""
 
     anchor: str
@@ -294,14 +298,14 @@ class ServedAnchor(Frozen):
     """The words of the response that do or offer what follows from it, exactly as they stand there."""
 
 
-class Uptake(Frozen):
+class Uptake(Documented):
     """On which anchors a response acts."""
 
     served: list[ServedAnchor]
     """Empty where the response only answers."""
 
 
-class SwappedTurn(Frozen):
+class SwappedTurn(Documented):
     """One rewritten turn."""
 
     turn: int
@@ -310,7 +314,7 @@ class SwappedTurn(Frozen):
     """Null at the last turn."""
 
 
-class Swap(Frozen):
+class Swap(Documented):
     """The conversation before a response, rewritten so that the facts have no consequence."""
 
     turns: list[SwappedTurn]
@@ -318,7 +322,7 @@ class Swap(Frozen):
     """Ids of the anchors that were replaced."""
 
 
-class SwapAudit(Frozen):
+class SwapAudit(Documented):
     """Whether a rewritten conversation still calls for the act."""
 
     implied: bool
