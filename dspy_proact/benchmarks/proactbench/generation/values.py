@@ -12,6 +12,8 @@ from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.types import Frozen
 
 PHASES = Literal["EMERGENT", "CRITICAL", "RECOVERY"]
+UNSCORED = "UNSCORED"
+"""Stands for the grade of a response where it or its verdict could not be used."""
 
 
 class Documented(Frozen, use_attribute_docstrings=True):
@@ -306,12 +308,12 @@ class Uptake(Documented):
 
 
 class SwappedTurn(Documented):
-    """One rewritten turn."""
+    """One turn, with its number."""
 
     turn: int
     user: str
     assistant: str | None
-    """Null at the last turn."""
+    """Null at the last turn, which awaits its response."""
 
 
 class Swap(Documented):
@@ -361,9 +363,17 @@ class MadeTrigger(Frozen):
     proof: "TriggerProof | None" = None
     """None in drafts."""
 
+    @property
+    def published(self) -> bool:
+        """Whether it is a trigger of the corpus: as a draft, or because its proof holds."""
+        return self.proof is None or self.proof.kept
+
 
 class Sampled(Frozen):
-    """Grades of the responses to one trigger in one arm, a word each, in the order of samples."""
+    """Grades of the responses to one trigger in both arms, in the order of samples.
+
+    `UNSCORED` stands for a response or a verdict that could not be used.
+    """
 
     with_anchors: list[str]
     without_anchors: list[str]
@@ -372,18 +382,23 @@ class Sampled(Frozen):
 class TriggerProof(Frozen):
     """What the anchor test of a trigger showed."""
 
-    swap: Swap
-    audit: SwapAudit
-    looking: Sampled
-    """Of the assistant that is told to look."""
-    bare: Sampled
-    fresh: Sampled | None
+    swap: Swap | None
+    """The conversation without the rubric's anchors; None where no rewriting kept to the rules."""
+    audit: SwapAudit | None
+    """Of the swap; None without one."""
+    looking: Sampled | None
+    """Of the assistant that is told to look; None without a swap."""
+    bare: Sampled | None
+    """Of the assistant without that text, which decides nothing."""
+    fresh: Sampled | None = None
     """Of what was kept: answers that selected nothing."""
     leave_one_out: dict[str, list[str]] = Field(default_factory=dict[str, list[str]])
-    """Of a CRITICAL trigger: by the anchor that was swapped alone, the grades of the one told to look."""
+    """Of a CRITICAL trigger: by the anchor that was swapped alone, the grades of the assistant that is told to look."""
+    replaced: DraftRubric | None = None
+    """The CRITICAL rubric that one anchor alone could pass, where the trigger has an EMERGENT one in its stead."""
     kept: bool
     reason: str = ""
-    """Why it was not kept."""
+    """Why it was not kept; empty where it was."""
 
 
 class MadeDialogue(Frozen):
@@ -409,6 +424,15 @@ class MadeDialogue(Frozen):
     chain: list[Link]
     matrix: dict[str, dict[int, str]] = Field(default_factory=dict[str, dict[int, str]])
     """By planted assistant, its grade at each trigger's turn; empty without that proof."""
+    charged: dict[int, bool] = Field(default_factory=dict[int, bool])
+    """Whether the checklist of offers was charged with an unwanted one, by the turn of the swap that it answered."""
+
+    def before(self, turn: int) -> list[SwappedTurn]:
+        """The conversation up to a turn, counted from 1, whose response is still to be written."""
+        return [
+            SwappedTurn(turn=made.turn, user=made.message.message, assistant=made.reply if made.turn < turn else None)
+            for made in self.turns[:turn]
+        ]
 
 
 class MadeTurn(Frozen):
