@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from dspy_proact.evaluation.results import ResultsFormat as ResultsFormat
     from dspy_proact.evaluation.transcript import transcript as transcript
     from dspy_proact.evaluation.trial import Trial as Trial
+    from dspy_proact.generation.generation import Generation as Generation
     from dspy_proact.models import Gate as Gate
     from dspy_proact.models import Limits as Limits
     from dspy_proact.models import ModelSpec as ModelSpec
@@ -128,6 +129,7 @@ _ROOMS = {
     "evaluation.responses": "Responses",
     "evaluation.results": "ResultsFormat",
     "errors": "ContentError Halt ProactError",
+    "generation.generation": "Generation",
     "models": "Gate Limits ModelSpec open_model",
     "programs.artefact": "read_artefact read_judge",
     "recipe": "Recipe",

@@ -59,6 +59,8 @@ class CorpusFacts:
     own_case: Callable[[bytes, str], tuple[Case, str | None]] | None = None
     """For `try --conversation`, where a person's own text makes a case: the case in the bytes of a file, without a
     grade, and the system prompt in it, if any. Raises a `CorpusError` that names its second argument, the source."""
+    making: Callable[[], Any] | None = None
+    """Gives how corpora are made, a `generation.maker.Making`; None where none can be."""
 
 
 @dataclass(frozen=True)

@@ -5,25 +5,28 @@ twice; then it is `RuleError`, and the stage before makes its own answer once mo
 model that answers nothing of use breaks a rule like any other. What a provider fails to deliver is no attempt's fault:
 it is raised as it is.
 
-The rollout of a request is a hash of seed, slot, attempt, stage, turn and sample, so that equal requests are no copies
-of one another, and no order of arrival decides anything.
+The rollout of a request is a hash of seed, slot, attempt, stage, turn, sample and repeat, so that equal requests are no
+copies of one another, and no order of arrival decides anything. Of one stage and turn several samples may be asked for
+side by side, as long as they are begun in an order that is always the same.
 """
 
 import hashlib
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, TypeVar
 
 import dspy
 
-from dspy_proact.calls import Call, collect_calls
+from dspy_proact.calls import Price, Usage, collect_calls
 from dspy_proact.errors import ContentError
 from dspy_proact.models.logged import at_rollout
 from dspy_proact.programs.answer import Answer
 from dspy_proact.programs.asking import Asking, rendered
 from dspy_proact.programs.program import Program
+from dspy_proact.types import Frozen
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -54,9 +57,8 @@ class RuleError(Exception):
         self.stage, self.reasons = stage, tuple(reasons)
 
 
-@dataclass(frozen=True)
-class Authorship:
-    """Who wrote one answer, and at what cost."""
+class Authorship(Frozen):
+    """Who wrote one answer, and what it took."""
 
     role: str
     model: str
@@ -64,12 +66,33 @@ class Authorship:
     turn: int
     """Counted from 1; 0 for a stage of the item as one."""
     sample: int
-    """Counted from 1, over all answers of this stage at this turn in the attempt."""
+    """Counted from 1, over all that were begun of this stage at this turn in the attempt."""
+    repeat: int
+    """Question of the sample, counted from 1: above it is one that was repeated."""
     prompt: str
     """sha256 of the messages."""
-    calls: tuple[Call, ...]
+    calls: int
+    """Retries included."""
+    prompt_tokens: int | None
+    """None, as the other count, where the provider did not say."""
+    completion_tokens: int | None
+    usd: float | None
+    """US dollars; None where that is not known."""
     broken: tuple[str, ...] = ()
     """The rules that the answer breaks."""
+
+    @property
+    def order(self) -> tuple[int, str, int, int]:
+        """What sorts the answers of an attempt, whatever the order in which they came."""
+        return self.turn, self.stage, self.sample, self.repeat
+
+
+class Mend(Frozen):
+    """A stage that made its answer once more, since a later one could not use it."""
+
+    stage: str
+    """The later one."""
+    reasons: tuple[str, ...]
 
 
 @dataclass
@@ -85,8 +108,11 @@ class Attempt:
     """By role."""
     names: Mapping[str, str]
     """Of the models, by role."""
+    prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
+    """By role."""
     authors: list[Authorship] = field(default_factory=list[Authorship])
     """In the order in which answers came."""
+    mends: list[Mend] = field(default_factory=list[Mend])
     _samples: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
 
     async def ask(
@@ -98,35 +124,47 @@ class Attempt:
             RuleError: The last one breaks a rule too, or could not be used.
             ProviderError: The model cannot be reached.
         """
-        asking, reasons = self.asking(role, stage, turn), tuple[str, ...]()
-        for _ in range(SAMPLES):
-            note = "\n".join((_AGAIN, *(f"- {reason}" for reason in reasons))) if reasons else ""
-            predictor = program.first(inputs)
-            try:
-                answer = (await asking(predictor, program.wording(note), **inputs)).prediction
-            except ContentError as error:
-                reasons = (f"It could not be used ({error.reason}). Answer with one JSON object that has every field.",)
-            else:
-                if not (reasons := tuple(rules(answer))):
-                    return answer
-            self.authors[-1] = replace(self.authors[-1], broken=tuple(reasons))
+        written = list[Authorship]()
+        asking, reasons = self._asking(role, stage, turn, written.append), tuple[str, ...]()
+        try:
+            for _ in range(SAMPLES):
+                note = "\n".join((_AGAIN, *(f"- {reason}" for reason in reasons))) if reasons else ""
+                predictor = program.first(inputs)
+                try:
+                    answer = (await asking(predictor, program.wording(note), **inputs)).prediction
+                except ContentError as error:
+                    mend = "Answer with one JSON object that has every field."
+                    reasons = (f"It could not be used ({error.reason}). {mend}",)
+                else:
+                    if not (reasons := tuple(rules(answer))):
+                        return answer
+                written[-1] = written[-1].model_copy(update={"broken": reasons})
+        finally:
+            self.authors += written
         raise RuleError(stage, reasons)
 
     def asking(self, role: str, stage: str, turn: int = 0) -> Asking:
-        """A way to ask a program of any kind, such as a judge, each question of it a sample of the stage."""
+        """A way to ask a program of any kind, such as a judge: one sample of the stage, whatever it asks."""
+        return self._asking(role, stage, turn, self.authors.append)
+
+    def _asking(self, role: str, stage: str, turn: int, keep: Callable[[Authorship], None]) -> Asking:
+        self._samples[stage, turn] += 1
+        sample, repeats = self._samples[stage, turn], count(1)
 
         async def ask(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
-            self._samples[stage, turn] += 1
-            sample = self._samples[stage, turn]
-            rollout = rollout_of(self.seed, self.slot, self.number, stage, turn, sample)
+            repeat = next(repeats)
+            rollout = rollout_of(self.seed, self.slot, self.number, stage, turn, sample, repeat)
             prompt = json.dumps(rendered(predictor, adapter, inputs), ensure_ascii=False, sort_keys=True, default=str)
-            calls: list[Call] = []
-            try:
-                with at_rollout(rollout), collect_calls() as calls:
+            with at_rollout(rollout), collect_calls() as calls:
+                try:
                     return await self.asks[role](predictor, adapter, **inputs)
-            finally:
-                sha256 = hashlib.sha256(prompt.encode("utf-8", "replace")).hexdigest()
-                self.authors.append(Authorship(role, self.names[role], stage, turn, sample, sha256, tuple(calls)))
+                finally:
+                    names = {"role": role, "model": self.names[role], "stage": stage}
+                    numbers = {"turn": turn, "sample": sample, "repeat": repeat}
+                    sha256 = hashlib.sha256(prompt.encode("utf-8", "replace")).hexdigest()
+                    usage = vars(Usage.of(calls, self.prices.get(role, Price())))
+                    counts = {name: usage[name] for name in ("calls", "prompt_tokens", "completion_tokens", "usd")}
+                    keep(Authorship(**names, **numbers, prompt=sha256, **counts))
 
         return ask
 
@@ -138,4 +176,5 @@ class Attempt:
         try:
             return await later(await earlier(""))
         except RuleError as broken:
+            self.mends.append(Mend(stage=broken.stage, reasons=broken.reasons))
             return await later(await earlier(str(broken)))

@@ -1,6 +1,7 @@
-"""How alike texts are: Jaccard's index of their runs of three words, whatever the case and the punctuation."""
+"""How alike texts are: Jaccard's index of their runs of three words, whatever case, accents and punctuation."""
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
@@ -25,8 +26,9 @@ class NearPair(Frozen):
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, in lower case."""
-    return _WORD.findall(text.casefold())
+    """The words of a text, in lower case and without accents."""
+    bare = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+    return _WORD.findall(unicodedata.normalize("NFC", bare).casefold())
 
 
 def grams(text: str) -> frozenset[Gram]:
@@ -37,8 +39,12 @@ def grams(text: str) -> frozenset[Gram]:
 
 def likeness(one: str, other: str) -> float:
     """Runs that both have over runs that either has, in [0, 1]; 1 for two texts without a word."""
-    a, b = grams(one), grams(other)
-    return len(a & b) / len(a | b)
+    return overlap(grams(one), grams(other))
+
+
+def overlap(one: frozenset[Gram], other: frozenset[Gram]) -> float:
+    """The likeness of two texts by their runs of words."""
+    return len(one & other) / len(one | other)
 
 
 def near_duplicates(texts: Sequence[str], least: float = ALIKE) -> list[NearPair]:

@@ -1,17 +1,21 @@
 """What a benchmark declares that can make corpora, and the values that pass between it and the engine."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
-from dspy_proact.generation.attempt import Attempt, Authorship
+from dspy_proact.generation.attempt import Attempt, Authorship, Mend
 from dspy_proact.models import Role
-from dspy_proact.types import Frozen
+from dspy_proact.programs.program import Program
+from dspy_proact.types import Frozen, RoleIdentity
 
-Begun = TypeVar("Begun", bound=Frozen)
-Item = TypeVar("Item", bound=Frozen)
+Proof = Literal["none", "light", "full"]
+"""How far it is proved that an item measures something: not at all, by one sample each, or by all."""
+PROOFS: tuple[Proof, ...] = ("none", "light", "full")
+"""From little to much: the folder of a corpus may go on with more."""
 
 
 @dataclass(frozen=True)
@@ -21,18 +25,20 @@ class Kept:
     slot: int
     attempt: int
     item: Any
-    authors: Sequence[Authorship]
+    authors: tuple[Authorship, ...]
+    """In an order that is the same each time."""
+    mends: tuple[Mend, ...] = ()
 
 
-@dataclass(frozen=True)
-class Dropped:
+class Dropped(Frozen):
     """An attempt that failed, and why."""
 
     slot: int
     attempt: int
     stage: str
-    reasons: Sequence[str]
-    authors: Sequence[Authorship]
+    reasons: tuple[str, ...]
+    authors: tuple[Authorship, ...]
+    mends: tuple[Mend, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,14 @@ class Made:
     dropped: Sequence[Dropped]
     """All attempts that failed, those of slots that were filled later among them."""
     wanted: int
+    seed: int = 0
+    models: Mapping[str, Sequence[RoleIdentity]] = field(default_factory=dict[str, Sequence[RoleIdentity]])
+    """By role; of several, slot and attempt decide."""
+
+    @property
+    def missing(self) -> int:
+        """Items that could not be made."""
+        return self.wanted - len(self.kept)
 
 
 @dataclass(frozen=True)
@@ -55,15 +69,27 @@ class StageForecast:
     prompt: int
     """Tokens of one."""
     completion: int
+    in_a_row: float | None = None
+    """Those of the calls that wait for one another; None for all."""
+    items: int | None = None
+    """The most items of which it is asked, the first ones; None for all."""
 
 
 class Maker(Protocol):
-    """How a benchmark makes an item; bound to a brief and its settings."""
+    """How a benchmark makes an item; bound to a brief and its settings.
 
-    roles: Mapping[str, Role]
-    """By the name that a person gives; `judge` among them where answers are graded."""
-    usual: Mapping[str, str]
-    """Of roles that are played by another role's model where a person names none: that role."""
+    Its programs are made once, and do not change.
+    """
+
+    @property
+    def roles(self) -> Mapping[str, Role]:
+        """By the name that a person gives; `judge` among them where answers are graded."""
+        ...
+
+    @property
+    def usual(self) -> Mapping[str, str]:
+        """Of roles that are another role's model where a person names none: that role."""
+        ...
 
     async def begin(self, attempt: Attempt) -> BaseModel:
         """The first stage, such as a scenario, by which items are compared; raises `RuleError` as `finish` does."""
@@ -77,6 +103,14 @@ class Maker(Protocol):
         """The item; raises `RuleError` where the attempt fails."""
         ...
 
+    def key(self, item: Any) -> str:
+        """By which files name the item."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Of all that its roles may be told, however far items are proved: `joint_fingerprint` its programs."""
+        ...
+
     def forecast(self) -> Sequence[StageForecast]:
         """The calls of one item."""
         ...
@@ -84,3 +118,19 @@ class Maker(Protocol):
     def files(self, made: Made) -> Mapping[str, str]:
         """Names and contents of what is written, apart from `calls.jsonl` and what the engine writes."""
         ...
+
+
+@dataclass(frozen=True)
+class Making:
+    """What a benchmark declares that can make corpora."""
+
+    read: Callable[[Any, str | None], Frozen]
+    """The brief that a person names, in another language where one is named: None for the bundled one, the path of a
+    file, or a brief that was read. Raises a `UsageError`."""
+    maker: Callable[[Any, Proof], Maker]
+    """How items are made of a brief, and how far they are proved."""
+
+
+def joint_fingerprint(programs: Iterable[Program]) -> str:
+    """sha256, in hexadecimal, of what programs say to their models."""
+    return hashlib.sha256(" ".join(program.fingerprint() for program in programs).encode()).hexdigest()

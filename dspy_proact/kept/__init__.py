@@ -8,6 +8,7 @@ from dspy_proact.kept.call_log import CallLog, NoReply, StageCalls, marked_lines
 from dspy_proact.kept.claim import (
     CALLS,
     COMPILE_CLAIM,
+    CORPUS_CLAIM,
     RUN_CLAIM,
     Claim,
     Claimed,

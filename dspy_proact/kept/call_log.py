@@ -36,8 +36,10 @@ class CallLog:
         replays: Whether a request that was logged so is answered from the log.
         keeps_thoughts: Whether thoughts are written; what is replayed later has none otherwise.
         stored: Roles whose requests are kept too, in `messages.jsonl` beside it.
+        single_use: Whether no request is made twice by this process: what is replayed, or made, is not held in memory.
 
     Attributes:
+        answered: Whether anything in it can be replayed.
         sending: Requests in flight.
         paid: Requests that were sent by this process.
         on_call: Called after each of them, in any thread.
@@ -55,13 +57,14 @@ class CallLog:
         *,
         keeps_thoughts: bool = True,
         stored: Collection[str] = (),
+        single_use: bool = False,
     ):
         self.path, self._owner, self._replays, self._keeps_thoughts = path, owner, replays, keeps_thoughts
-        self._stored = stored
+        self._stored, self._single_use = stored, single_use
         self._messages: MessageLog | None = None
         self.on_call: Callable[[LoggedCall], None] = lambda _: None
         self.paid = 0
-        self.closed = False
+        self.closed = self.answered = False
         self.sending: dict[str, asyncio.Future[LoggedCall]] = {}
         self._kept: dict[_Stage, dict[str, LoggedCall]] = {}
         self._briefs = set(path.with_name(OPEN_STAGES).glob("[0-9a-f]" * 32 + ".jsonl"))
@@ -105,7 +108,8 @@ class CallLog:
 
     def reply(self, request: str, key: StageKey | None = None, begun: int = 1) -> LoggedCall | None:
         """The call that answers a request; None where it has to be sent."""
-        return self._kept.get((key, begun), {}).get(request)
+        kept = self._kept.get((key, begun), {})
+        return kept.pop(request, None) if self._single_use else kept.get(request)
 
     @property
     def replies(self) -> list[LoggedCall]:
@@ -134,7 +138,7 @@ class CallLog:
             self._log.append_text(_line(kept, self._owner))
         except (RunError, OSError) as error:
             raise StorageFault(str(error)) from error
-        self._remember(call)
+        self._remember(call, made=True)
         self.paid += not call.reused
         self.on_call(call)
         return call
@@ -189,8 +193,11 @@ class CallLog:
         with Log(path, LoggedCall) as log:
             log.append_text(_line(call, self._owner))
 
-    def _remember(self, call: LoggedCall) -> None:
-        if self._replays(call):
+    def _remember(self, call: LoggedCall, *, made: bool = False) -> None:
+        if not self._replays(call):
+            return
+        self.answered = True
+        if not (made and self._single_use):
             self._kept.setdefault((call.key, call.begun), {})[call.request] = call
 
 

@@ -1,0 +1,151 @@
+"""What a corpus will take, before a call is made, and how far its making has come."""
+
+import time
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+
+from dspy_proact.calls import CallObserver, Price
+from dspy_proact.evaluation.forecast import SECONDS
+from dspy_proact.generation.maker import StageForecast
+from dspy_proact.runs import Bar, in_notebook
+
+
+@dataclass(frozen=True)
+class StageCost:
+    """What one stage of all items is expected to take, without repairs."""
+
+    stage: str
+    role: str
+    calls: float
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float | None
+    """US dollars; None where a price is not known."""
+
+    @classmethod
+    def of(cls, stage: StageForecast, items: int, prices: Sequence[Price]) -> "StageCost":
+        """Of so many items, and of models of these prices that take turns."""
+        calls = stage.calls * min(items, items if stage.items is None else stage.items)
+        prompt, completion = round(calls * stage.prompt), round(calls * stage.completion)
+        known = [
+            usd for price in prices if (usd := price.of(prompt, completion, calls=max(1, round(calls)))) is not None
+        ]
+        usd = sum(known) / len(known) if known and len(known) == len(prices) else None
+        return cls(stage.stage, stage.role, calls, prompt, completion, usd)
+
+
+@dataclass(frozen=True)
+class CorpusForecast:
+    """What a corpus is expected to take, whatever stands in its folder already."""
+
+    stages: Sequence[StageCost]
+    concurrency: int
+    """Calls in flight."""
+    in_a_row: float
+    """Calls of one item that wait for one another."""
+
+    @property
+    def calls(self) -> int:
+        """Of all stages."""
+        return round(sum(stage.calls for stage in self.stages))
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Of all stages."""
+        return sum(stage.prompt_tokens for stage in self.stages)
+
+    @property
+    def completion_tokens(self) -> int:
+        """Of all stages."""
+        return sum(stage.completion_tokens for stage in self.stages)
+
+    @property
+    def usd(self) -> float | None:
+        """US dollars; None where a price is not known."""
+        known = [stage.usd for stage in self.stages if stage.usd is not None]
+        return sum(known) if len(known) == len(self.stages) else None
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """From quick models to slow ones."""
+        quick, slow = (max(self.calls / self.concurrency, self.in_a_row) * seconds for seconds in SECONDS)
+        return quick, slow
+
+
+@dataclass(frozen=True)
+class CorpusStand:
+    """How far the making of a corpus is at one moment."""
+
+    wanted: int
+    """Items."""
+    calls: int
+    """That were expected of all of them."""
+    kept: int = 0
+    """Items that are made, and may still be too like an earlier one."""
+    dropped: int = 0
+    """Items that cannot be made."""
+    failed: int = 0
+    """Attempts that were given up."""
+    failed_calls: int = 0
+    """Of these attempts."""
+    paid: int = 0
+    """Calls that were sent by this command, retries apart."""
+    usd: float | None = 0.0
+    """US dollars that were spent by this command; None where a price is not known."""
+    seconds: float = 0.0
+    """Since it began."""
+
+
+class CorpusObserver(CallObserver):
+    """Is notified of what happens while a corpus is made; this one ignores it."""
+
+    def started(self, forecast: CorpusForecast, stand: CorpusStand) -> None:  # noqa: ARG002 - for those that override it
+        """The making begins."""
+        self.changed(stand)
+
+    def changed(self, stand: CorpusStand) -> None:
+        """A call ended, an attempt failed, or an item was made."""
+
+    def interrupted(self) -> None:
+        """The person asked to stop; what is in flight is still awaited."""
+
+
+class _CorpusBar(Bar, CorpusObserver):
+    unit = " items"
+
+    def changed(self, stand: CorpusStand) -> None:
+        """Move the bar."""
+        self.move(stand.kept + stand.dropped, stand.wanted)
+
+
+@contextmanager
+def watching(observer: CorpusObserver | None) -> Generator[CorpusObserver]:
+    """The observer; where there is none, a progress bar in a notebook."""
+    with closing(_CorpusBar()) as bar:
+        yield observer or (bar if in_notebook() else CorpusObserver())
+
+
+class CorpusProgress:
+    """Counts what happens, for an observer."""
+
+    def __init__(self, observer: CorpusObserver, forecast: CorpusForecast, wanted: int):
+        self._observer, self._begun = observer, time.monotonic()
+        self._stand = CorpusStand(wanted, forecast.calls)
+        observer.started(forecast, self._stand)
+
+    def paid(self, usd: float | None) -> None:
+        """A call was sent and kept; by now so much is spent, where that is known."""
+        self._change(paid=self._stand.paid + 1, usd=usd)
+
+    def failed(self, calls: int) -> None:
+        """An attempt of so many calls was given up."""
+        self._change(failed=self._stand.failed + 1, failed_calls=self._stand.failed_calls + calls)
+
+    def made(self, kept: int, dropped: int) -> None:
+        """So many more items were made, or cannot be made; fewer where one that was made is given up."""
+        self._change(kept=self._stand.kept + kept, dropped=self._stand.dropped + dropped)
+
+    def _change(self, **changes: float | None) -> None:
+        self._stand = replace(self._stand, seconds=time.monotonic() - self._begun, **changes)
+        self._observer.changed(self._stand)

@@ -1,0 +1,274 @@
+"""The making of a corpus as a value: checked before the first call, run in a folder, and resumed by the same call."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from dspy_proact.calls import LoggedCall
+from dspy_proact.errors import Halt, RunError, UsageError
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.registry import benchmark_named
+from dspy_proact.generation.attempt import Attempt, rollout_of
+from dspy_proact.generation.forecast import CorpusForecast, CorpusObserver, CorpusProgress, StageCost, watching
+from dspy_proact.generation.maker import PROOFS, Made, Maker, Making, Proof
+from dspy_proact.generation.provenance import item_records
+from dspy_proact.generation.slots import SlotWork
+from dspy_proact.kept import CALLS, CORPUS_CLAIM, CallLog, Claim, Claimed, Identified, now, versions, write_file
+from dspy_proact.kept.log import as_text
+from dspy_proact.models import EMBEDDED, Gate, Model, ModelSpec, open_model
+from dspy_proact.programs.direct import Direct
+from dspy_proact.runs import orderly_interrupt, run_to_end
+from dspy_proact.switch import Switch
+from dspy_proact.types import RoleIdentity
+
+CORPORA = Path("corpora")
+"""Default parent of the folders of corpora."""
+ITEMS = "items.jsonl"
+"""Who wrote what, an `ItemRecord` a line."""
+Several = ModelSpec | str | Sequence[ModelSpec | str]
+"""One model or several, each by its name or as a spec."""
+
+
+class CorpusIdentity(Identified):
+    """What must be equal for two commands to make the same corpus."""
+
+    benchmark: str
+    brief: dict[str, Any]
+    """As JSON."""
+    models: dict[str, tuple[RoleIdentity, ...]]
+    """By role."""
+    seed: int
+    prompts: str
+    """sha256 of what roles may be told."""
+
+
+def is_final(call: LoggedCall) -> bool:
+    """Whether a request has its reply, or was refused for good."""
+    return call.response is not None or (call.failure is not None and call.failure.kind == "content")
+
+
+class CorpusClaim(Claimed[CorpusIdentity]):
+    """`corpus.json`: whose the folder is, and what its files hold."""
+
+    dialogues: int = 0
+    """How many were to be made when files were last written; 0 where they are not written yet."""
+    proof: Proof = "none"
+    """How far they are proved, likewise."""
+    versions: dict[str, str]
+    created: str
+
+
+@dataclass(frozen=True)
+class Generated:
+    """How the making of a corpus ended."""
+
+    path: Path
+    """The folder."""
+    made: Made
+    paid: int
+    """Calls that this command sent; the others were in the log of calls."""
+
+
+class Generation:
+    """A brief, the models that make a corpus of it, and how large that is.
+
+    Args:
+        brief: As the benchmark reads it: the path of a file, or one that was read; None for the bundled one.
+        model: Of all roles that are not named; of several, slot and attempt decide.
+        roles: Models by role, in place of `model`.
+        judge: The same as `roles` with `judge`.
+        dialogues: How many are to be made. A folder may go on with more.
+        seed: Of personas, of the choice among models and of every request.
+        proof: How far it is proved that they measure something. A folder may go on with more.
+        language: In place of the brief's.
+        gate: How calls are made, and what they may cost.
+        benchmark: By its name, the path of its file, or itself.
+
+    Raises:
+        UsageError: The brief cannot be used, models cannot be called as asked, or the benchmark makes no corpora.
+    """
+
+    def __init__(
+        self,
+        brief: Any = None,
+        model: Several = EMBEDDED,
+        roles: Mapping[str, ModelSpec | str] | None = None,
+        judge: ModelSpec | str | None = None,
+        *,
+        dialogues: int = 20,
+        seed: int = 0,
+        proof: Proof = "full",
+        language: str | None = None,
+        gate: Gate | None = None,
+        benchmark: Benchmark[Any, Any] | str | None = None,
+    ):
+        if dialogues < 1 or proof not in PROOFS:
+            raise UsageError(f"`dialogues` must be 1 or more, and `proof` one of {', '.join(PROOFS)}")
+        self.declared = benchmark_named(benchmark)
+        if self.declared.corpus.making is None:
+            raise UsageError(f"{self.declared.name}: no corpora can be made of it; name another `benchmark`")
+        making: Making = self.declared.corpus.making()
+        self.brief = making.read(brief, language)
+        self.maker: Maker = making.maker(self.brief, proof)
+        self.dialogues, self.seed, self.proof, self.gate = dialogues, seed, proof, gate or Gate()
+        named = {**(roles or {}), **({"judge": judge} if judge is not None else {})}
+        if judge is not None and roles and "judge" in roles:
+            raise UsageError("`judge` and `roles.judge` are mutually exclusive")
+        if unknown := named.keys() - self.maker.roles:
+            known = f"{self.declared.name} has {', '.join(self.maker.roles)}"
+            raise UsageError(f"`roles.{min(unknown)}`: no such role; {known}")
+        arguments = {name: "judge" if name == "judge" and judge is not None else f"roles.{name}" for name in named}
+        specs = sorted(map(ModelSpec.of, _several(model)), key=lambda spec: (spec.name, spec.api_base or ""))
+        if not specs or len({(spec.name, spec.api_base) for spec in specs}) < len(specs):
+            raise UsageError("`model`: name each model once")
+        self._specs = {name: self._specs_of(name, named, arguments, specs) for name in self.maker.roles}
+        self.models = self._opened(None)
+
+    def __repr__(self) -> str:
+        models = ", ".join(f"{role}={'|'.join(m.name for m in models)}" for role, models in self.models.items())
+        return f"Generation({self.declared.name!r}, {models}, dialogues={self.dialogues}, seed={self.seed})"
+
+    def _specs_of(
+        self, role: str, named: Mapping[str, ModelSpec | str], arguments: Mapping[str, str], specs: Sequence[ModelSpec]
+    ) -> tuple[str, Sequence[ModelSpec]]:
+        """The argument that names a role's models, and these: its own, those of the role that usually plays it."""
+        for player in filter(None, (role, self.maker.usual.get(role))):
+            if player in named:
+                return arguments[player], [ModelSpec.of(named[player])]
+        return "model", specs
+
+    def _opened(self, log: CallLog | None) -> dict[str, list[Model]]:
+        """The models of each role."""
+        models = dict[str, list[Model]]()
+        for name, role in self.maker.roles.items():
+            argument, specs = self._specs[name]
+            own = replace(role, argument=argument)
+            models[name] = [open_model(spec, own, self.gate, log=log) for spec in specs]
+        return models
+
+    def forecast(self) -> CorpusForecast:
+        """What a new corpus is expected to take, without repairs; no call is made and nothing is written."""
+        stages = self.maker.forecast()
+        prices = {role: [model.price for model in models] for role, models in self.models.items()}
+        costs = [StageCost.of(stage, self.dialogues, prices[stage.role]) for stage in stages]
+        chain = sum(stage.calls if stage.in_a_row is None else stage.in_a_row for stage in stages)
+        return CorpusForecast(costs, self.gate.concurrency, chain)
+
+    @cached_property
+    def identity(self) -> CorpusIdentity:
+        """What must be equal for two commands to make the same corpus."""
+        return CorpusIdentity(
+            benchmark=self.declared.name,
+            brief=self.brief.model_dump(mode="json"),
+            models={role: tuple(model.identity for model in models) for role, models in self.models.items()},
+            seed=self.seed,
+            prompts=self.maker.fingerprint(),
+        )
+
+    @property
+    def default_folder(self) -> Path:
+        """`corpora/<benchmark>--<8 hex of the identity>`."""
+        return CORPORA / f"{self.declared.name}--{self.identity.digest()[:8]}"
+
+    def run(self, out: str | Path | None = None, observer: CorpusObserver | None = None) -> Generated:
+        """Make the corpus, or go on with the one in the folder, and write its files.
+
+        Args:
+            out: The folder; `default_folder` when None.
+            observer: Is notified of what happens; where None, a notebook shows a progress bar.
+
+        Raises:
+            RunError: The folder holds another corpus, or more than is asked for, is in use, or cannot be written.
+            UsageError: A key is missing.
+            Halt: It ended early; what was answered is kept, and the same call goes on. Where nothing was answered at
+                all, the folder is left as it was found.
+        """
+        return run_to_end(self.arun(out, observer))
+
+    async def arun(self, out: str | Path | None = None, observer: CorpusObserver | None = None) -> Generated:
+        """Async version of `run`; a cancelled one drops what is in flight and keeps what is in the log."""
+        for model in _all(self.models):
+            model.require_key()
+        folder, switch = Path(out or self.default_folder), Switch()
+        claim = Claim(folder, CORPUS_CLAIM, CorpusClaim, "corpus")
+        with (
+            watching(observer) as watcher,
+            claim.held(self.identity) as claimed,
+            orderly_interrupt(switch, watcher.interrupted),
+        ):
+            begun = claimed or CorpusClaim(identity=self.identity, versions=versions(), created=now())
+            self._require_growth(folder, begun)
+            if claimed is None:
+                claim.write(begun)
+            self.gate.open(switch, observer=watcher)
+            log = CallLog(folder / CALLS, self.identity.digest(), is_final, single_use=True)
+            try:
+                with log:
+                    made = await self._made(log, watcher, switch)
+            except Halt:
+                if claimed is None and not log.answered:
+                    claim.leave(*folder.glob("*"))
+                raise
+            files = {**self.maker.files(made), ITEMS: _lines(map(as_text, item_records(made, self.maker.key)))}
+            for name, content in files.items():
+                _write_anew(folder / name, content)
+            done = begun.model_copy(update={"dialogues": self.dialogues, "proof": self.proof})
+            if done != claimed:
+                claim.write(done)
+            return Generated(folder, made, log.paid)
+
+    def _require_growth(self, folder: Path, begun: CorpusClaim) -> None:
+        """Raise a `RunError` where files are written already that hold more than is asked for."""
+        if begun.dialogues > self.dialogues or PROOFS.index(begun.proof) > PROOFS.index(self.proof):
+            raise RunError(
+                f"{folder}: holds {begun.dialogues} dialogues with `proof={begun.proof}`, and it may only grow; "
+                "ask for as much or more, or name another folder with `out`"
+            )
+
+    async def _made(self, log: CallLog, observer: CorpusObserver, switch: Switch) -> Made:
+        """What comes of all slots, by models whose calls are logged."""
+        models = self._opened(log)
+        asks = {role: [Direct(model.lm) for model in players] for role, players in models.items()}
+        priced = all(model.price.of(0, 0) is not None for players in models.values() for model in players)
+        progress = CorpusProgress(observer, self.forecast(), self.dialogues)
+        log.on_call = lambda _: progress.paid(self.gate.budget.spent.usd if priced else None)
+
+        def new_attempt(slot: int, number: int) -> Attempt:
+            drawn = rollout_of(self.seed, slot, number, "model")
+            playing = {role: models[role][drawn % len(models[role])] for role in models}
+            return Attempt(
+                self.seed,
+                slot,
+                number,
+                {role: asks[role][drawn % len(asks[role])] for role in asks},
+                {role: model.name for role, model in playing.items()},
+                {role: model.price for role, model in playing.items()},
+            )
+
+        try:
+            kept, dropped = await SlotWork(self.maker, new_attempt, progress, switch).run(self.dialogues)
+        finally:
+            for model in _all(models):
+                await model.aclose()
+        return Made(kept, dropped, self.dialogues, self.seed, self.identity.models)
+
+
+def _several(named: Several) -> Sequence[ModelSpec | str]:
+    return [named] if isinstance(named, ModelSpec | str) else named
+
+
+def _all(models: Mapping[str, Sequence[Model]]) -> list[Model]:
+    return [model for players in models.values() for model in players]
+
+
+def _lines(records: Iterable[str]) -> str:
+    return "".join(f"{record}\n" for record in records)
+
+
+def _write_anew(path: Path, content: str) -> None:
+    """Write a file whose content is not this already."""
+    data = content.encode("utf-8", "replace")
+    if not (path.is_file() and path.read_bytes() == data):
+        write_file(path, data)
