@@ -19,12 +19,14 @@ from itertools import count
 from typing import Any, TypeVar
 
 import dspy
+from pydantic_core import to_jsonable_python
 
 from dspy_proact.calls import Price, Usage, collect_calls
 from dspy_proact.errors import ContentError
 from dspy_proact.models.logged import at_rollout
 from dspy_proact.programs.answer import Answer
 from dspy_proact.programs.asking import Asking, rendered
+from dspy_proact.programs.fenced_json import fence
 from dspy_proact.programs.program import Program
 from dspy_proact.types import Frozen
 
@@ -32,11 +34,10 @@ T = TypeVar("T")
 U = TypeVar("U")
 SAMPLES = 3
 """Answers to one question, at most: the first, and two more with the reasons against the one before."""
-Rules = Callable[[Any], Sequence[str]]
-"""What is wrong with an answer, a sentence each that says what to do; empty where it may stand."""
-
-
+Rules = Callable[[Any], Sequence[str] | Awaitable[Sequence[str]]]
+"""What is wrong with an answer, a sentence each that says what to do; empty where it may stand. An audit is awaited."""
 _AGAIN = "Your answer before this one cannot be used. Answer once more, with this mended:"
+_BEFORE = "That answer, of which all may stay that is not against this:"
 
 
 def rollout_of(*parts: object) -> int:
@@ -114,34 +115,66 @@ class Attempt:
     """In the order in which answers came."""
     mends: list[Mend] = field(default_factory=list[Mend])
     _samples: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
+    _answers: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
+    """The last one of a stage at a turn, as JSON."""
 
     async def ask(
-        self, role: str, stage: str, program: Program, rules: Rules = lambda _: (), *, turn: int = 0, **inputs: Any
+        self,
+        role: str,
+        stage: str,
+        program: Program,
+        rules: Rules = lambda _: (),
+        *,
+        turn: int = 0,
+        reason: str = "",
+        **inputs: Any,
     ) -> dspy.Prediction:
-        """The answer of a program that breaks no rule; one that does is asked for again with the reasons, twice.
+        """The answer of a program that breaks no rule.
+
+        One that does is asked for again, twice, with the reasons and the answer that they are against.
+
+        Args:
+            role: Who is asked.
+            stage: For what.
+            program: By which question.
+            rules: What is wrong with an answer.
+            turn: Counted from 1; 0 for a stage of the item as one.
+            reason: Why the stage's answer before cannot be used; empty where there was none.
+            inputs: Of the program.
 
         Raises:
             RuleError: The last one breaks a rule too, or could not be used.
             ProviderError: The model cannot be reached.
         """
         written = list[Authorship]()
-        asking, reasons = self._asking(role, stage, turn, written.append), tuple[str, ...]()
+        asking, reasons = self._asking(role, stage, turn, written.append), tuple(filter(None, [reason]))
         try:
             for _ in range(SAMPLES):
-                note = "\n".join((_AGAIN, *(f"- {reason}" for reason in reasons))) if reasons else ""
-                predictor = program.first(inputs)
+                predictor, adapter = program.first(inputs), program.wording(self._note(stage, turn, reasons))
                 try:
-                    answer = (await asking(predictor, program.wording(note), **inputs)).prediction
+                    answer = (await asking(predictor, adapter, **inputs)).prediction
                 except ContentError as error:
                     mend = "Answer with one JSON object that has every field."
                     reasons = (f"It could not be used ({error.reason}). {mend}",)
+                    self._answers.pop((stage, turn), None)
                 else:
-                    if not (reasons := tuple(rules(answer))):
+                    self._answers[stage, turn] = json.dumps(to_jsonable_python(answer.toDict()), ensure_ascii=False)
+                    broken = rules(answer)
+                    if not (reasons := tuple(await broken if isinstance(broken, Awaitable) else broken)):
                         return answer
                 written[-1] = written[-1].model_copy(update={"broken": reasons})
         finally:
             self.authors += written
         raise RuleError(stage, reasons)
+
+    def _note(self, stage: str, turn: int, reasons: Sequence[str]) -> str:
+        """What ends a question that is asked again; empty for one that is not."""
+        if not reasons:
+            return ""
+        before = self._answers.get((stage, turn))
+        return "\n".join(
+            (_AGAIN, *(f"- {reason}" for reason in reasons), *([_BEFORE, fence(before)] if before else []))
+        )
 
     def asking(self, role: str, stage: str, turn: int = 0) -> Asking:
         """A way to ask a program of any kind, such as a judge: one sample of the stage, whatever it asks."""
