@@ -25,7 +25,10 @@ FACTS = {
 """By id: the key, the fact and the neutral one."""
 MESSAGES = {
     1: ("Good morning. How many books may I take out at once?", "Ten at once."),
-    2: ("I am here for my dad, who can't climb stairs any more. Which floor is fiction on?", "Fiction is upstairs."),
+    2: (
+        "I am here for my dad, who can't climb stairs any more. Which floor is fiction on?",
+        "Fiction is on the second floor.",
+    ),
     3: ("Before we fly to Portugal on the 9th: when is this one due?", "It is due on the 12th."),
     4: ("Please note that down for me. And is the library open on Sundays?", "It is closed on Sundays."),
     5: ("Thanks. He sat on his glasses, so I read to him. That was all for today.", "Goodbye."),
