@@ -21,7 +21,10 @@ ROOMS = {
     "the labelling app": "label/**/*.*",
     "compiles": "compile/*.py",
     "programs": "programs/*.py",
+    "generation": "generation/*.py",
 }
+OWN_WORDS = {"generation": {"dialogue"}}
+"""Words of a benchmark that are a room's own: items of any corpus are counted as `dialogues`, as in its command."""
 DOORS = {"evaluation/__init__.py"}
 """Files that name the default benchmark, which is all that they do."""
 WORDS = re.compile(
@@ -39,7 +42,7 @@ def words_in(room: str) -> list[str]:
         for path in sorted(HOUSE.glob(ROOMS[room]))
         if path.relative_to(HOUSE).as_posix() not in DOORS and path.suffix != ".pyc"
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
-        if (words := WORDS.findall(line))
+        if (words := [word for word in WORDS.findall(line) if word.lower() not in OWN_WORDS.get(room, ())])
     ]
 
 

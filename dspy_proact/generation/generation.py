@@ -80,7 +80,7 @@ class Generation:
         roles: Models by role, in place of `model`.
         judge: The same as `roles` with `judge`.
         dialogues: How many are to be made. A folder may go on with more.
-        seed: Of personas, of the choice among models and of every request.
+        seed: Of what is drawn, of the choice among models, and of every request.
         proof: How far it is proved that they measure something. A folder may go on with more.
         language: In place of the brief's.
         gate: How calls are made, and what they may cost.

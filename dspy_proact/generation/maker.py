@@ -92,7 +92,7 @@ class Maker(Protocol):
         ...
 
     async def begin(self, attempt: Attempt) -> BaseModel:
-        """The first stage, such as a scenario, by which items are compared; raises `RuleError` as `finish` does."""
+        """The first stage, by which items are compared; raises `RuleError` as `finish` does."""
         ...
 
     def text(self, begun: Any) -> str:

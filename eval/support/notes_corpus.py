@@ -168,23 +168,24 @@ class NotesBench(ProactBench):
 
 Faults = Callable[[str, str], str | None]
 """What is answered in place of a sound answer to a question (topic, line, check, reading) about a text; None as usual.
-The text is the number of a topic (`2.1` is slot 2, attempt 1), `<number of the line> <topic>`, a line, or lines."""
+The text is the number of a topic (`2.1` is slot 2, attempt 1), `<number of the line> <topic>`, a line, or lines, and
+ends with AGAIN where the answer before it broke a rule."""
+AGAIN = " (again)"
 
 
 def answered(text: str, faults: Faults = lambda _, __: None) -> str:
     """The answer to a request of this text."""
     fields = dict(re.findall(r"\[\[ ## (\w+) ## \]\]\n(.*?)(?=\n\n|\Z)", text, re.DOTALL))
+    again = AGAIN if "cannot be used" in text else ""
     if "about" in fields:
-        number = fields["number"].strip('"')
-        topic = f"topic {number} " + " ".join(f"word{number}{letter}" for letter in "abcdefgh")
-        return faults("topic", number) or json.dumps({"topic": topic})
+        topic = f"topic {fields['number']} " + " ".join(f"word{fields['number']}{letter}" for letter in "abcdefgh")
+        return faults("topic", fields["number"] + again) or json.dumps({"topic": topic})
     if "advice" in fields:
-        about = f"{fields['number']} {fields['topic']}"
-        mended = " once more" if fields["advice"].strip('"') else ""
-        return faults("line", about + mended) or json.dumps({"line": f"line {about}{mended}"})
+        about = f"{fields['number']} {fields['topic']}{' mended' if 'check' in fields['advice'] else ''}"
+        return faults("line", about + again) or json.dumps({"line": f"line {about}"})
     if "lines" in fields:
-        return faults("reading", fields["lines"]) or json.dumps({"stars": len(fields["lines"]) % 5})
-    return faults("check", fields["line"]) or json.dumps({"sound": True})
+        return faults("reading", fields["lines"] + again) or json.dumps({"stars": len(fields["lines"]) % 5})
+    return faults("check", fields["line"] + again) or json.dumps({"sound": True})
 
 
 def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:

@@ -28,7 +28,10 @@ def tables(text):
     return [table_rows(block)[2:] for block in blocks]
 
 
-@pytest.mark.parametrize("name", ["kill_soak.py", "compile_soak.py", "fault_soak.py", "hostile_soak.py"])
+SOAKS = ["kill_soak.py", "compile_soak.py", "generation_soak.py", "fault_soak.py", "hostile_soak.py"]
+
+
+@pytest.mark.parametrize("name", SOAKS)
 def test_a_soak_finds_nothing(tmp_path, name):
     with loaded(PROGRAMS / name) as program:
         if hasattr(program, "subprocess"):

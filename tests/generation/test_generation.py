@@ -1,0 +1,309 @@
+"""A corpus is made over HTTP: what comes out is a function of the answers, whatever happens on the way."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from support.notes_corpus import AGAIN, NotesBench, NotesScript
+from support.provider import Received, Scripted, SimulatedProvider, refusal
+
+from dspy_proact import Gate, Generation, Limits, ModelSpec
+from dspy_proact.calls import Price
+from dspy_proact.errors import LimitReached, ProviderDown, RunError, SetupFault, UsageError
+from dspy_proact.generation.forecast import CorpusObserver
+from dspy_proact.generation.provenance import ItemRecord, Repairs, usage_of
+
+CALLS = 10
+"""For one note: topic, three lines, three checks and three readings."""
+
+
+def making(provider, **options):
+    spec = ModelSpec(name="openai/any", api_base=provider.base("any"), price=Price(prompt=1e-6, completion=1e-6))
+    gate = options.pop("gate", None) or Gate(retries=0, backoff=0.001)
+    return Generation(**{"model": spec, "dialogues": 4, "gate": gate, "benchmark": NotesBench(), **options})
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """All that must be equal."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in ("calls.jsonl", "lock")}
+
+
+def without_times(content: dict[str, bytes]) -> dict[str, bytes]:
+    claim = json.loads(content["corpus.json"])
+    claim.pop("created")
+    return {**content, "corpus.json": json.dumps(claim).encode()}
+
+
+def items(folder: Path) -> list[ItemRecord]:
+    lines = (folder / "items.jsonl").read_text().splitlines()
+    return [ItemRecord.model_validate_json(line) for line in lines]
+
+
+def json_of(**fields: object) -> str:
+    return json.dumps(fields)
+
+
+# A function of the answers
+
+
+def test_the_same_call_goes_on_without_a_call_and_writes_nothing_anew(tmp_path):
+    with SimulatedProvider(NotesScript()) as provider:
+        first = making(provider).run(tmp_path / "out")
+        written = files(tmp_path / "out")
+        before = {path: path.stat().st_mtime_ns for path in map((tmp_path / "out").joinpath, written)}
+        again = making(provider).run(tmp_path / "out")
+        assert (first.paid, again.paid, provider.received.total()) == (4 * CALLS, 0, 4 * CALLS)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert (tmp_path / "out" / "about.txt").read_text() == "4 of 4 notes\n"
+    assert again.made == first.made
+
+
+def test_no_order_of_arrival_decides_anything(tmp_path):
+    """Answers that break rules among them, and a slot that is begun anew."""
+
+    def faults(kind: str, text: str) -> str | None:
+        if kind == "topic" and text == "3.1":
+            return json_of(topic="Topic, 1.1 " + " ".join(f"word1.1{letter}" for letter in "abcdefgh"))
+        if kind == "line" and "2.1" in text and AGAIN not in text:
+            return json_of(line="forbidden")
+        return json_of(sound=False) if kind == "check" and "line 2 topic 4.1" in text else None
+
+    folders = list[dict[str, bytes]]()
+    for seed in range(3):
+        draw = random.Random(seed)
+
+        def delay(_: Received, draw: random.Random = draw, seed: int = seed) -> float:
+            return draw.random() * 0.05 * seed
+
+        with SimulatedProvider(NotesScript(faults, delay)) as provider:
+            gate = Gate(concurrency=1 if seed == 2 else 32)
+            making(provider, gate=gate).run(tmp_path / f"out-{seed}")
+        folders.append(without_times(files(tmp_path / f"out-{seed}")).copy())
+        claim = json.loads(folders[-1]["corpus.json"])
+        for models in claim["identity"]["models"].values():
+            models[0].pop("endpoint")  # the provider's port
+        folders[-1]["corpus.json"] = json.dumps(claim).encode()
+    assert folders[0] == folders[1] == folders[2]
+    assert [(record.attempt, len(record.failed)) for record in items(tmp_path / "out-0")] == [
+        *((1, 0), (1, 0), (2, 1), (2, 1))
+    ]
+
+
+def test_more_of_a_corpus_keeps_what_there_is_to_the_byte(tmp_path):
+    with SimulatedProvider(NotesScript()) as provider:
+        making(provider, dialogues=3).run(tmp_path / "out")
+        few = files(tmp_path / "out")
+        grown = making(provider, dialogues=5).run(tmp_path / "out")
+        assert grown.paid == 2 * CALLS
+        making(provider, dialogues=5).run(tmp_path / "at-once")
+    many = files(tmp_path / "out")
+    assert many["notes.jsonl"].startswith(few["notes.jsonl"])
+    assert many["items.jsonl"].startswith(few["items.jsonl"])
+    assert without_times(many) == without_times(files(tmp_path / "at-once"))
+
+
+def test_a_folder_grows_in_size_and_proof_and_is_not_cut_down(tmp_path):
+    with SimulatedProvider(NotesScript()) as provider:
+        assert making(provider, proof="none").run(tmp_path).paid == 4 * 7
+        assert making(provider, proof="full").run(tmp_path).paid == 4 * 3
+        for less in ({"dialogues": 3}, {"proof": "light"}):
+            with pytest.raises(RunError, match="holds 4 dialogues with `proof=full`, and it may only grow"):
+                making(provider, **less).run(tmp_path)
+        for other, field in (({"seed": 1}, "seed"), ({"brief": "ships"}, "brief.about"), ({"language": "nl"}, "lang")):
+            with pytest.raises(RunError, match=f"holds another corpus, which differs in .*{field}"):
+                making(provider, **other).run(tmp_path)
+
+
+def test_equal_requests_are_no_copies_of_one_another(tmp_path):
+    """Three readings of one note have answers of their own, here by the number of the request."""
+
+    def script(received: Received) -> Scripted:
+        text = received.body["messages"][-1]["content"]
+        reading = "[[ ## lines ## ]]" in text
+        return Scripted(json_of(stars=received.number)) if reading else NotesScript()(received)
+
+    with SimulatedProvider(script) as provider:
+        made = making(provider, dialogues=1).run(tmp_path).made
+        again = making(provider, dialogues=1).run(tmp_path).made
+    assert len(set(made.kept[0].item.stars)) == 3
+    assert again == made
+
+
+# Repairs
+
+
+def test_what_breaks_a_rule_is_repeated_then_mended_then_tried_anew_then_dropped_and_all_of_it_is_counted(tmp_path):
+    def faults(kind: str, text: str) -> str | None:
+        if kind == "line" and text.startswith("1 topic 1.1") and AGAIN not in text:
+            return json_of(line="forbidden")  # slot 1: once
+        if kind == "check" and "line 2 topic 2.1" in text and "mended" not in text:
+            return json_of(sound=False)  # slot 2: mended by the line before
+        if kind == "check" and "line 3 topic 3.1" in text:
+            return json_of(sound=False)  # slot 3: a new attempt
+        return "no JSON" if kind == "line" and "topic 4." in text else None  # slot 4: dropped
+
+    with SimulatedProvider(NotesScript(faults)) as provider:
+        result = making(provider).run(tmp_path)
+    made, records = result.made, items(tmp_path)
+    assert (made.missing, [kept.slot for kept in made.kept]) == (1, [1, 2, 3])
+    assert (tmp_path / "about.txt").read_text() == "3 of 4 notes\n"
+    one, two, three, four = records
+    assert [author.broken for author in one.authors if author.stage == "line" and author.turn == 1] == [
+        ("It holds 'forbidden', a forbidden word; leave that out.",),
+        (),
+    ]
+    assert [mend.stage for mend in two.mends] == ["check"]
+    assert (three.key, three.attempt, [failed.stage for failed in three.failed]) == ("note-3-2", 2, ["check"])
+    assert (four.key, four.attempt, [failed.stage for failed in four.failed]) == (None, None, ["line"] * 3)
+    assert four.failed[0].reasons == (
+        "It could not be used (unreadable). Answer with one JSON object that has every field.",
+    )
+    repairs = Repairs.of(made)
+    unsound = ("check", "The line is not sound; check it again.")
+    # Slot 2 three times; slot 3 three times before its mend, and three times after it.
+    assert repairs.repeated[unsound] == 9
+    assert repairs.repeated["line", "It holds …, a forbidden word; leave that out."] == 1
+    assert repairs.mended[unsound] == 2
+    assert repairs.abandoned[unsound] == 1
+    usage = usage_of(made)
+    assert sum(one.calls for one in usage.values()) == provider.received.total() == result.paid
+    assert sum(one.usd or 0.0 for one in usage.values()) == pytest.approx(provider.tokens * 1e-6)
+
+
+def topic_of(number: str) -> str:
+    return json_of(topic=f"Topic {number}: " + " ".join(f"Wörd{number}{letter}" for letter in "abcdefgh"))
+
+
+def test_what_is_too_like_a_slot_below_is_begun_anew_and_dropped_after_three(tmp_path):
+    like = {"2.1": topic_of("1.1").replace("ö", "o"), **{f"4.{number}": topic_of("1.1") for number in (1, 2, 3)}}
+
+    def faults(kind: str, text: str) -> str | None:
+        return like.get(text, topic_of(text)) if kind == "topic" else None
+
+    with SimulatedProvider(NotesScript(faults)) as provider:
+        made = making(provider).run(tmp_path).made
+        assert provider.received.total() == 3 * CALLS + 1 + 3  # nothing else is asked of what is too alike
+    assert [(kept.slot, kept.attempt) for kept in made.kept] == [(1, 1), (2, 2), (3, 1)]
+    assert [(dropped.slot, dropped.stage) for dropped in made.dropped] == [(2, "likeness"), *[(4, "likeness")] * 3]
+
+
+def test_what_is_too_like_a_later_attempt_of_a_slot_below_is_found_at_the_end(tmp_path):
+    """Slot 1 is begun anew like slot 2, which was finished by then; slot 3 is like what slot 1 had before."""
+
+    def faults(kind: str, text: str) -> str | None:
+        if kind == "topic":
+            return topic_of({"1.2": "2.1", "3.1": "9.9"}.get(text, text))
+        return json_of(sound=False) if kind == "check" and "Topic 1.1" in text else None
+
+    with SimulatedProvider(NotesScript(faults)) as provider:
+        made = making(provider, dialogues=3).run(tmp_path).made
+    assert [(kept.slot, kept.attempt) for kept in made.kept] == [(1, 2), (2, 2), (3, 1)]
+    assert [(dropped.slot, dropped.attempt, dropped.stage) for dropped in made.dropped] == [
+        (1, 1, "check"),
+        (2, 1, "likeness"),
+    ]
+
+
+# Ends
+
+
+def test_a_provider_that_fails_drops_nothing_and_the_others_go_on(tmp_path):
+    well = NotesScript()
+
+    def failing(received: Received) -> Scripted:
+        text = received.body["messages"][-1]["content"]
+        return refusal(500) if "topic 2.1" in text or "\n3.1" in text else well(received)
+
+    with SimulatedProvider(failing) as provider:
+        with pytest.raises(ProviderDown, match=r"2 of 4 items wait, .*; repeat the command to go on"):
+            making(provider).run(tmp_path / "out")
+        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["calls.jsonl", "corpus.json", "lock"]
+        assert provider.received.total() == 2 * CALLS + 1 + 1 + 1  # the topic of 2, and what failed of 2 and 3
+        provider.script = well
+        assert making(provider).run(tmp_path / "out").paid == 2 * CALLS - 1
+        making(provider).run(tmp_path / "smoothly")
+    assert without_times(files(tmp_path / "out")) == without_times(files(tmp_path / "smoothly"))
+
+
+def test_a_limit_ends_all_is_kept_and_the_same_call_goes_on(tmp_path):
+    with SimulatedProvider(NotesScript()) as provider:
+        before = 0
+        for _ in range(2):
+            with pytest.raises(LimitReached, match=r"`limits\.calls=15` is reached"):
+                making(provider, gate=Gate(limits=Limits(calls=15))).run(tmp_path)
+            assert provider.received.total() == (before := before + 15)
+        assert making(provider, gate=Gate(limits=Limits(calls=15))).run(tmp_path).paid == 4 * CALLS - 30
+
+
+def test_a_key_that_is_refused_leaves_the_folder_as_it_was(tmp_path):
+    with SimulatedProvider(lambda _: refusal(401)) as provider, pytest.raises(SetupFault):
+        making(provider).run(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_fault_of_the_maker_is_raised_and_what_was_paid_is_kept(tmp_path):
+    with SimulatedProvider(NotesScript()) as provider:
+        task = making(provider)
+        task.maker.text = lambda begun: {}[begun.topic]
+        with pytest.raises(KeyError):
+            task.run(tmp_path)
+        paid = provider.received.total()
+        assert making(provider).run(tmp_path).paid == 4 * CALLS - paid
+
+
+# Models
+
+
+def test_of_several_models_one_writes_an_attempt_and_a_named_role_has_its_own(tmp_path):
+    with SimulatedProvider(NotesScript()) as provider:
+        base = provider.base("any")
+        first, second, third = (ModelSpec(name=f"openai/{name}", api_base=base) for name in ("one", "two", "three"))
+        roles = {"checker": third}
+        made = making(provider, model=[second, first], roles=roles, dialogues=12).run(tmp_path).made
+        again = making(provider, model=[first, second], roles=roles, dialogues=12)
+        assert again.run(tmp_path).paid == 0
+        assert again.forecast().usd is None  # no price is known
+    writers = [{author.model for author in kept.authors if author.role == "writer"} for kept in made.kept]
+    assert set(map(len, writers)) == {1}
+    assert {*writers[0], *writers[1]} <= {"openai/one", "openai/two"} == set.union(*writers)
+    others = {author.model for kept in made.kept for author in kept.authors if author.role != "writer"}
+    assert others == {"openai/three"}, "the reader is usually the checker's model"
+
+
+def test_a_role_that_is_not_there_and_a_model_that_is_named_twice_are_refused():
+    with pytest.raises(UsageError, match=r"`roles.singer`: no such role; notes has writer, checker, reader"):
+        Generation(benchmark=NotesBench(), roles={"singer": "embedded"})
+    with pytest.raises(UsageError, match="`model`: name each model once"):
+        Generation(benchmark=NotesBench(), model=["embedded", "embedded"])
+    with pytest.raises(UsageError, match="no corpora can be made"):
+        Generation(benchmark="probe")
+
+
+# Forecast and progress
+
+
+class Watcher(CorpusObserver):
+    def __init__(self):
+        self.stands = []
+
+    def changed(self, stand):
+        self.stands.append(stand)
+
+
+def test_the_forecast_is_near_what_is_paid_and_whoever_watches_sees_every_call(tmp_path):
+    def faults(kind: str, text: str) -> str | None:
+        return json_of(sound=False) if kind == "check" and "line 1 topic 1.1" in text else None
+
+    with SimulatedProvider(NotesScript(faults)) as provider:
+        task, watcher = making(provider), Watcher()
+        forecast = task.forecast()
+        result = task.run(tmp_path, watcher)
+        assert forecast.calls == 4 * CALLS
+        assert forecast.in_a_row == 8  # readings are side by side
+        assert forecast.usd == pytest.approx((forecast.prompt_tokens + forecast.completion_tokens) * 1e-6)
+    last = watcher.stands[-1]
+    # The failed attempt: a topic, a line and three checks, a line and three checks.
+    assert (last.kept, last.dropped, last.failed, last.failed_calls) == (4, 0, 1, 9)
+    assert (last.paid, last.usd) == (result.paid, pytest.approx(provider.tokens * 1e-6))
+    assert [stand.paid for stand in watcher.stands] == sorted(stand.paid for stand in watcher.stands)
