@@ -4,18 +4,18 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-
-from dspy_proact.types import Frozen
+from dataclasses import dataclass
 
 ALIKE = 0.5
 """The likeness from which on two texts are near duplicates."""
 _LENGTH = 3
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
+WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 """A word; in Chinese and Japanese, which have no spaces, a character."""
 Gram = tuple[str, ...]
 
 
-class NearPair(Frozen):
+@dataclass(frozen=True)
+class NearPair:
     """Two texts that are near duplicates."""
 
     first: int
@@ -28,7 +28,7 @@ class NearPair(Frozen):
 def words(text: str) -> list[str]:
     """The words of a text, in lower case and without accents."""
     bare = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
-    return _WORD.findall(unicodedata.normalize("NFC", bare).casefold())
+    return WORD.findall(unicodedata.normalize("NFC", bare).casefold())
 
 
 def grams(text: str) -> frozenset[Gram]:

@@ -138,6 +138,25 @@ def readable(text: str, *, words: bool = False) -> Markup:
     return Markup('<div class="text" dir="auto">{}</div>').format(plain)
 
 
+def marked(text: str, spans: Sequence[tuple[int, int, str]]) -> Markup:
+    """A text of others as it is written, with `mark` around what the spans enclose and the name of each after it.
+
+    Args:
+        text: What is shown.
+        spans: Start, end and name; of two that overlap, the one that begins first counts. A name may be empty.
+    """
+    pieces, last, name_of = list[Markup](), 0, Markup('<span class="of-mark">{}</span>').format
+    for start, end, name in sorted(spans):
+        if start < last or end <= start:
+            continue
+        inner = _letters(encodable(text[start:end]))
+        pieces += [_letters(encodable(text[last:start])), Markup("<mark>{}</mark>").format(inner)]
+        pieces += [name_of(name)] if name else []
+        last = end
+    pieces.append(_letters(encodable(text[last:])))
+    return Markup('<div class="text" dir="auto">{}</div>').format(Markup().join(pieces))
+
+
 def _texts_of_marks(nodes: Sequence[Node]) -> list[str]:
     texts = list[str]()
     for node in nodes:

@@ -6,7 +6,7 @@ import re
 import pytest
 from builders.attack import ATTACK
 
-from dspy_proact.report.page.rendered import readable
+from dspy_proact.report.page.rendered import marked, readable
 
 _WORD = re.compile(r'<span class="w" data-from="(\d+)" data-to="(\d+)">([^<]*)</span>')
 
@@ -43,3 +43,18 @@ def test_nothing_of_a_text_is_markup_and_what_is_hidden_is_shown():
             assert not re.search(r"<(script|img|a|td)\b|</td", made)
             assert "\u202e" not in made
             assert "U+202E" in made
+
+
+def test_marks_enclose_what_their_spans_do_and_everything_is_escaped():
+    text = marked("<b> one two", [(8, 11, ""), (0, 3, "a<1")])
+    assert str(text) == (
+        '<div class="text" dir="auto"><mark>&lt;b&gt;</mark><span class="of-mark">a&lt;1</span> one '
+        "<mark>two</mark></div>"
+    )
+
+
+def test_of_two_marks_that_overlap_the_first_counts_and_what_hides_is_shown_as_its_code():
+    assert str(marked("abcdef", [(2, 4, ""), (0, 3, ""), (5, 5, "")])) == (
+        '<div class="text" dir="auto"><mark>abc</mark>def</div>'
+    )
+    assert '<mark><span class="code-point">U+202E</span></mark>' in marked("a\u202eb", [(1, 2, "")])

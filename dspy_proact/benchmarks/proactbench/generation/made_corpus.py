@@ -1,14 +1,13 @@
 """A corpus that was made, with what its proof shows: what its page, its datasheet and its rows are written from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief
-from dspy_proact.generation.maker import Made
+from dspy_proact.generation.maker import Made, Proof
 from dspy_proact.stats import Estimate
 
-ProofLevel = Literal["full", "light", "none"]
+ProofLevel = Proof
 
 
 @dataclass(frozen=True)
@@ -71,13 +70,15 @@ class MadeCorpus:
     brief: CorpusBrief
     made: Made
     """Its items are `MadeDialogue`s."""
-    seed: int
     level: ProofLevel
-    models: Mapping[str, Sequence[str]]
-    """Names of the models, by role."""
     prompts: Mapping[str, str]
-    """sha256 of the instructions, by stage."""
+    """sha256 of what a stage says to its model, by stage."""
     proof: CorpusProof | None
     """None for drafts."""
     controls: int = 0
     """Rows of `controls.jsonl`."""
+
+    @property
+    def models(self) -> dict[str, list[str]]:
+        """Names of the models, by role."""
+        return {role: [identity.name for identity in models] for role, models in self.made.models.items()}

@@ -1,0 +1,145 @@
+"""One file that shows a made corpus: what was shown of it, where it is weak, and every dialogue; no script.
+
+What models wrote is text: it is escaped, and Markdown of responses is rendered as elements that `rendered` names.
+"""
+
+from collections import Counter
+from typing import Any
+
+from markupsafe import Markup
+
+from dspy_proact.benchmarks.proactbench.generation.made_corpus import MadeCorpus, PlantedCell
+from dspy_proact.benchmarks.proactbench.generation.values import Anchor, MadeDialogue, MadeTurn, Swap, SwappedTurn
+from dspy_proact.benchmarks.proactbench.report.datasheet import canary
+from dspy_proact.benchmarks.proactbench.report.made_summary import PHASES, MadeSummary, effect_rows
+from dspy_proact.benchmarks.proactbench.types import Grade
+from dspy_proact.evidence import Passage
+from dspy_proact.generation.likeness import WORD
+from dspy_proact.generation.maker import Kept
+from dspy_proact.plain_text import encodable
+from dspy_proact.report.numbers import counted, signed
+from dspy_proact.report.page.figures import PAGE, one_file, page_text, templates
+from dspy_proact.report.page.rendered import marked
+from dspy_proact.report.page.scatter import clipped
+from dspy_proact.stats import Estimate
+
+_HERE = "dspy_proact.benchmarks.proactbench.report"
+_REPEATS = {
+    "name": "Names of people",
+    "persona": "Personas",
+    "title": "Titles",
+    "opening": "First words",
+    "closing": "Last words",
+}
+_TONES = {Grade.PASS.value: "best", Grade.PARTIAL.value: "middle", Grade.FAIL.value: "worst"}
+
+
+def corpus_page(corpus: MadeCorpus) -> str:
+    """The page of a made corpus, as HTML that needs no other file."""
+    summary = MadeSummary(corpus)
+    figures = (across, counted, difference, effect_rows, passed, short, tone)
+    texts = (changed, disclosed_at, new_words, people, unchanged, with_marks, writers, written)
+    own: dict[str, Any] = {function.__name__: function for function in (*figures, *texts)}
+    shown = {"corpus": corpus, "summary": summary, "phases": PHASES, "repeats": _REPEATS, "canary": canary(corpus)}
+    style = page_text(PAGE, "page.css") + page_text(_HERE, "corpus.css")
+    return encodable(one_file(templates(_HERE).get_template("corpus.html"), style, "", **shown, **own))
+
+
+def across(share: float) -> str:
+    """A share in [0, 1] as a length of a figure."""
+    return f"{100 * share:.1f}%"
+
+
+def difference(estimate: Estimate) -> Markup:
+    """A difference in points of a hundred, with its interval; a dash where there is none."""
+    if estimate.value is None:
+        return Markup('<span class="none">–</span>')
+    if estimate.low is None or estimate.high is None:
+        return Markup("{}").format(signed(estimate.value))
+    interval = Markup('<span class="interval">[{}, {}]</span>').format(signed(estimate.low), signed(estimate.high))
+    return Markup("{} {}").format(signed(estimate.value), interval)
+
+
+def passed(cell: PlantedCell) -> str:
+    """How many triggers a planted assistant passed."""
+    return f"{cell.passed} of {cell.graded}"
+
+
+def tone(grade: str) -> str:
+    """The class of a grade's badge; of what is no grade, none."""
+    return _TONES.get(grade, "")
+
+
+def short(text: str) -> str:
+    """A name on one line, its middle left out where it is long."""
+    return clipped(encodable(text), 80)
+
+
+def written(text: str) -> Markup:
+    """A text as it is written."""
+    return marked(text, [])
+
+
+def people(dialogue: MadeDialogue) -> str:
+    """Who takes part in a scenario."""
+    return "; ".join(f"{person.name} ({person.relation})" for person in dialogue.scenario.cast)
+
+
+def writers(kept: Kept) -> str:
+    """Who wrote a dialogue: models by role, with how many answers they gave and how many were not accepted."""
+    answers = Counter((author.role, author.model) for author in kept.authors)
+    again = Counter((author.role, author.model) for author in kept.authors if author.broken)
+    lines = (
+        f"{role}: {model}, {counted(count, 'answer')}"
+        + (f", {again[role, model]} not accepted" * bool(again[role, model]))
+        for (role, model), count in answers.items()
+    )
+    return "\n".join([f"Attempt {kept.attempt}", *lines])
+
+
+def disclosed_at(dialogue: MadeDialogue, anchor: Anchor) -> str:
+    """The turn at which an anchor is disclosed; a dash where it is not."""
+    turns = [disclosure.turn for disclosure in dialogue.disclosures if disclosure.anchor == anchor.id]
+    return f"turn {turns[0]}" if turns else "–"
+
+
+def with_marks(dialogue: MadeDialogue, turn: MadeTurn) -> Markup:
+    """A user message with what discloses an anchor marked."""
+    message = turn.message.message
+    quotes = [(of.anchor, Passage(message).quote(of.quote)) for of in dialogue.disclosures if of.turn == turn.turn]
+    spans = [
+        (quote.start, quote.end, name) for name, quote in quotes if quote.start is not None and quote.end is not None
+    ]
+    return marked(message, spans)
+
+
+def changed(dialogue: MadeDialogue, swap: Swap) -> list[tuple[MadeTurn, SwappedTurn]]:
+    """The turns that a swap rewrote, before and after."""
+    originals = {turn.turn: turn for turn in dialogue.turns}
+    pairs = [(originals[after.turn], after) for after in swap.turns if after.turn in originals]
+    return [(before, after) for before, after in pairs if _differ(before, after)]
+
+
+def unchanged(dialogue: MadeDialogue, swap: Swap) -> list[int]:
+    """The turns that a swap left as they were."""
+    rewritten = {after.turn for _, after in changed(dialogue, swap)}
+    return [after.turn for after in swap.turns if after.turn not in rewritten]
+
+
+def _differ(before: MadeTurn, after: SwappedTurn) -> bool:
+    return before.message.message != after.user or after.assistant not in (None, before.reply)
+
+
+def new_words(before: str, after: str) -> Markup:
+    """A rewritten text, with the words marked that the original does not have; neighbours are marked as one."""
+    known = {match.group().casefold() for match in WORD.finditer(before)}
+    spans = list[tuple[int, int, str]]()
+    last_new = False
+    for match in WORD.finditer(after):
+        is_new = match.group().casefold() not in known
+        if is_new and last_new:
+            spans[-1] = (spans[-1][0], match.end(), "")
+        elif is_new:
+            spans.append((*match.span(), ""))
+        last_new = is_new
+    return marked(after, spans)
