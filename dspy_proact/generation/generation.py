@@ -230,7 +230,6 @@ class Generation:
     async def _made(self, log: CallLog, observer: CorpusObserver, switch: Switch) -> Made:
         """What comes of all slots, by models whose calls are logged."""
         models = self._opened(log)
-        asks = {role: [Direct(model.lm) for model in players] for role, players in models.items()}
         priced = all(model.price.of(0, 0) is not None for players in models.values() for model in players)
         progress = CorpusProgress(observer, self.forecast(), self.dialogues)
         log.on_call = lambda _: progress.paid(self.gate.budget.spent.usd if priced else None)
@@ -242,7 +241,7 @@ class Generation:
                 self.seed,
                 slot,
                 number,
-                {role: asks[role][drawn % len(asks[role])] for role in asks},
+                {role: Direct(model.lm) for role, model in playing.items()},  # which keep the forms of its requests
                 {role: model.name for role, model in playing.items()},
                 {role: model.price for role, model in playing.items()},
             )

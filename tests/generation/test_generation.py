@@ -1,7 +1,11 @@
 """A corpus is made over HTTP: what comes out is a function of the answers, whatever happens on the way."""
 
+import asyncio
 import json
+import os
 import random
+import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +14,7 @@ from support.provider import Received, Scripted, SimulatedProvider, refusal
 
 from dspy_proact import Gate, Generation, Limits, ModelSpec
 from dspy_proact.calls import Price
-from dspy_proact.errors import LimitReached, ProviderDown, RunError, SetupFault, UsageError
+from dspy_proact.errors import Interrupted, LimitReached, ProviderDown, RunError, SetupFault, UsageError
 from dspy_proact.generation.forecast import CorpusObserver
 from dspy_proact.generation.provenance import ItemRecord, Repairs, usage_of
 
@@ -250,6 +254,54 @@ def test_a_fault_of_the_maker_is_raised_and_what_was_paid_is_kept(tmp_path):
             task.run(tmp_path)
         paid = provider.received.total()
         assert making(provider).run(tmp_path).paid == 4 * CALLS - paid
+
+
+class Impatient(CorpusObserver):
+    """Presses Ctrl-C again when the first was heard, so many times in all."""
+
+    def __init__(self, times: int):
+        self.left = times - 1
+
+    def interrupted(self) -> None:
+        if self.left:
+            self.left -= 1
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_lets_what_is_in_flight_end_and_the_second_drops_it(tmp_path, times):
+    well = NotesScript()
+
+    def script(received: Received) -> Scripted:
+        if received.number == 12:
+            os.kill(os.getpid(), signal.SIGINT)
+        return replace(well(received), delay=0.2, stall=times == 2 and received.number >= 12)
+
+    with SimulatedProvider(script) as provider:
+        with pytest.raises(Interrupted):
+            making(provider).run(tmp_path, Impatient(times))
+        sent, kept = provider.received.total(), (tmp_path / "calls.jsonl").read_bytes().count(b"\n")
+        assert sent < 4 * CALLS
+        assert kept == sent if times == 1 else kept <= 12 < sent
+        provider.script = well
+        assert making(provider).run(tmp_path).paid == 4 * CALLS - kept
+
+
+def test_a_cancelled_one_drops_what_is_in_flight_and_goes_on_later(tmp_path):
+    well = NotesScript()
+
+    async def cancelled(task: Generation) -> None:
+        running = asyncio.create_task(task.arun(tmp_path))
+        while provider.received.total() < 12:
+            await asyncio.sleep(0.01)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    with SimulatedProvider(lambda received: replace(well(received), delay=0.05)) as provider:
+        asyncio.run(cancelled(making(provider)))
+        provider.script = well
+        assert 0 < making(provider).run(tmp_path).paid < 4 * CALLS
 
 
 # Models
