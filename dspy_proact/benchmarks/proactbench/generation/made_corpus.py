@@ -12,7 +12,7 @@ ProofLevel = Proof
 
 @dataclass(frozen=True)
 class Effect:
-    """How often answers pass with the planted facts and without them, over the triggers that were kept."""
+    """How often answers pass with the planted facts and without them."""
 
     triggers: int
     personas: int
@@ -53,9 +53,9 @@ class CorpusProof:
     fresh: Mapping[str, Effect]
     """From answers that selected nothing: of `all` triggers, and by phase; empty where none were made."""
     looking: Mapping[str, Effect]
-    """From the answers by which triggers were kept, of the assistant that is told to look."""
+    """Of all that were tested, kept or not, by the answers that decided; the assistant is told to look."""
     bare: Mapping[str, Effect]
-    """Of the assistant that is told nothing."""
+    """Of the same triggers, by the assistant that is told nothing."""
     matrix: Mapping[str, Mapping[str, PlantedCell]] = field(default_factory=dict[str, Mapping[str, PlantedCell]])
     """By planted assistant and phase."""
     matrix_dialogues: int = 0
@@ -77,6 +77,8 @@ class MadeCorpus:
     """None for drafts."""
     controls: int = 0
     """Rows of `controls.jsonl`."""
+    keys: Mapping[int, str] = field(default_factory=dict[int, str])
+    """By which rows name a dialogue, by slot."""
 
     @property
     def models(self) -> dict[str, list[str]]:

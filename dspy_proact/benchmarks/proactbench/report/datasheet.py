@@ -1,13 +1,283 @@
 """The datasheet of a made corpus, as Markdown, after Gebru et al., Datasheets for Datasets (arXiv:1803.09010).
 
-It is a function of the answers: no date, time or cost is in it. What a person or a model wrote is quoted as code.
+It is a function of the answers: no date, time or cost is in it. What a person or a model wrote stands in it as code,
+which no Markdown leaves.
 """
 
+import re
 import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from dspy_proact.benchmarks.proactbench.generation.made_corpus import MadeCorpus
+from dspy_proact.benchmarks.proactbench.corpus.personas import ATTRIBUTION, INVENTED, NEMOTRON
+from dspy_proact.benchmarks.proactbench.generation.made_corpus import CorpusProof, Effect, MadeCorpus
+from dspy_proact.benchmarks.proactbench.report.made_summary import PHASES, MadeSummary, effect_rows
+from dspy_proact.plain_text import encodable, printable
+from dspy_proact.report.numbers import counted, listed, percent, points_of
+from dspy_proact.report.page.scatter import clipped
+
+_LONGEST = 160
+"""Characters of a text of others that a line quotes."""
+_ROWS = 20
+"""Rows of a table of reasons."""
+_ENDS = re.compile(r"[|`]")
+"""What ends code, or a cell of a table."""
+_MARKUP = re.compile(r"[|`<>&\[\]*_\\]")
 
 
 def canary(corpus: MadeCorpus) -> str:
     """A GUID of this corpus alone, by which it can be found in training data."""
     return str(uuid.uuid5(uuid.NAMESPACE_OID, corpus.identity))
+
+
+def datasheet(corpus: MadeCorpus) -> str:
+    """The datasheet of a made corpus."""
+    summary = MadeSummary(corpus)
+    parts = (_head, _motivation, _composition, _process, _proof, _diversity, _dropped, _limits, _distribution)
+    return encodable("\n\n".join("\n".join(part(summary)) for part in parts) + "\n")
+
+
+def code(text: str, longest: int = _LONGEST) -> str:
+    """A text of others as code on one line, its middle left out where it is long."""
+    return f"`{_ENDS.sub(' ', clipped(encodable(text), longest)).strip() or '-'}`"
+
+
+def _block(text: str) -> str:
+    """A text of others as a block of code, by indentation, which nothing in it can end."""
+    return "\n".join(f"    {line}" for line in printable(encodable(text)).split("\n"))
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    yield f"| {' | '.join(headings)} |"
+    yield f"|{'---|' * len(headings)}"
+    yield from (f"| {' | '.join(map(str, row))} |" for row in rows)
+
+
+def _head(summary: MadeSummary) -> Iterator[str]:
+    yield f"# Datasheet: dialogues for {code(summary.corpus.brief.product.name)}"
+    yield ""
+    yield _MARKUP.sub(" ", summary.headline.text)
+    if summary.headline.caveats:
+        yield ""
+        yield from (f"- {caveat}" for caveat in summary.headline.caveats)
+    yield ""
+    yield f"Benchmark data: it should never be in training data. Canary GUID {canary(summary.corpus)}"
+
+
+def _motivation(summary: MadeSummary) -> Iterator[str]:
+    yield "## Motivation"
+    yield ""
+    yield (
+        "To measure whether an assistant of this product acts on what its users disclose and do not ask about. It was "
+        "made with `dspy-proact generate` from a brief that a person wrote (`brief.toml`). The product:"
+    )
+    yield ""
+    yield _block(summary.corpus.brief.product.text)
+
+
+def _composition(summary: MadeSummary) -> Iterator[str]:
+    corpus, brief = summary.corpus, summary.corpus.brief
+    styles = {"csi": "the 24 of the Communication Styles Inventory", "none": "none"}
+    chosen = brief.dialogue.styles
+    yield "## Composition"
+    yield ""
+    yield from _table(
+        ("what", "count"),
+        (
+            ("dialogues", f"{len(summary.dialogues)} of {corpus.made.wanted} wanted"),
+            ("turns", summary.turns),
+            ("triggers", len(summary.triggers)),
+            *((f"triggers, {phase}", count) for phase, count in summary.phases.items()),
+            ("triggers with a consequence of general knowledge", len(summary.on_general_knowledge)),
+            ("personas", summary.personas),
+            ("control dialogues: swaps, with nothing to take up", corpus.controls),
+        ),
+    )
+    yield ""
+    yield (
+        "An instance is a dialogue: user messages, responses, a system text, the facts planted in it, and at each "
+        "trigger a rubric that was written before the response. Rubrics are the labels. Personas are the units of "
+        "splitting and of clustering. Nobody in it is real."
+    )
+    yield ""
+    yield f"- Language: {code(brief.dialogue.language)}"
+    yield f"- Styles of users: {styles.get(chosen) if isinstance(chosen, str) else listed([*map(str, chosen)])}"
+    yield f"- Domains: {listed([code(domain) for domain in brief.plant.domains])}"
+    yield (
+        "- Files: `final_dialogues.jsonl` (official layout), `controls.jsonl`, `items.jsonl` (who wrote what), "
+        "`audits.jsonl`, `calls.jsonl`"
+    )
+
+
+def _process(summary: MadeSummary) -> Iterator[str]:
+    corpus = summary.corpus
+    yield "## How it was made"
+    yield ""
+    yield (
+        "A planner writes a scenario, a blueprint and each turn's plan and rubric; another model plays the user and "
+        "sees no rubric, no goal and no blueprint; the assistant sees the chat and the system text; an auditor checks "
+        "what they write, after rules in code. What breaks a rule is asked for again twice, then the stage before is "
+        "repeated, then the attempt is dropped, three of them at most for each dialogue."
+    )
+    yield ""
+    rows = [(role, ", ".join(code(name) for name in names)) for role, names in corpus.models.items()]
+    yield from _table(("role", "model"), rows)
+    yield ""
+    yield f"- Seed: {corpus.made.seed}"
+    yield f"- Identity: sha256 {corpus.identity}"
+    yield from (f"- Prompt of {stage}: sha256 {digest}" for stage, digest in corpus.prompts.items())
+
+
+def _effects(effects: Mapping[str, Effect]) -> Iterator[str]:
+    rows = (
+        (
+            name,
+            effect.triggers,
+            effect.personas,
+            effect.answers,
+            percent(effect.with_anchors),
+            percent(effect.without_anchors),
+            points_of(effect.difference),
+            effect.difference.reason or "",
+        )
+        for name, effect in effect_rows(effects)
+    )
+    headings = ("triggers", "count", "personas", "answers", "% with the facts", "% without", "points", "remark")
+    yield from _table(headings, rows)
+    yield ""
+
+
+def _proof(summary: MadeSummary) -> Iterator[str]:
+    corpus, proof = summary.corpus, summary.corpus.proof
+    yield "## Proof"
+    yield ""
+    if summary.stand_in:
+        yield "The embedded stand-in took part: these numbers show how this works and measure nothing."
+        yield ""
+    if proof is None:
+        yield "None was made: whether a pass depends on the planted facts is unknown."
+        return
+    kept = (
+        "1 answer passed with the facts and none without" if corpus.level == "light" else "at least 2 more of 3 passed"
+    )
+    yield (
+        f"Anchor test: an assistant that is told to look answers each trigger in the dialogue and in its swap, which "
+        f"lacks the facts that the rubric rests on. A trigger was kept where {kept}"
+        f"{'' if corpus.level == 'light' else ' with the facts than without'}: {len(summary.triggers)} of "
+        f"{proof.tested} tested. The judge sees the dialogue with the facts in both arms."
+    )
+    yield ""
+    yield from _arms(proof)
+    yield from _matrix(summary, proof)
+
+
+def _arms(proof: CorpusProof) -> Iterator[str]:
+    yield "Shares of passes in percent and differences in points, with 95 % intervals clustered by persona."
+    yield ""
+    if proof.fresh:
+        yield f"Fresh answers by {code(proof.tester)}, told to look, which selected nothing:"
+        yield ""
+        yield from _effects(proof.fresh)
+    if proof.looking:
+        yield "The answers that decided, over all that were tested, kept or not:"
+        yield ""
+        yield from _effects(proof.looking)
+    if proof.bare:
+        yield "The same assistant, told nothing, over the same triggers:"
+        yield ""
+        yield from _effects(proof.bare)
+
+
+def _matrix(summary: MadeSummary, proof: CorpusProof) -> Iterator[str]:
+    if not proof.matrix:
+        yield "No planted assistant answered the triggers."
+        return
+    yield f"Planted assistants, on {counted(proof.matrix_dialogues, 'dialogue')}: passes of graded triggers, and bars."
+    yield ""
+    rows: list[tuple[str, ...]] = []
+    for name, row in proof.matrix.items():
+        cells: list[str] = []
+        for cell in map(row.get, PHASES):
+            bar = f"{100 * cell.low:.0f} to {100 * cell.high:.0f} %{', missed' if cell.missed else ''}" if cell else ""
+            cells.append(f"{cell.passed} of {cell.graded} ({bar})" if cell else "-")
+        rows.append((name, *cells))
+    yield from _table(("assistant", *PHASES), rows)
+    if of := summary.charged[1]:
+        yield ""
+        yield f"On control dialogues, the checklist of offers makes an unwanted offer in {summary.charged[0]} of {of}."
+
+
+def _diversity(summary: MadeSummary) -> Iterator[str]:
+    yield "## Diversity"
+    yield ""
+    coverage = summary.coverage
+    yield f"- Cells of {' x '.join(coverage.columns)} without a trigger: {coverage.empty:,} of {coverage.cells:,}"
+    empty = coverage.empty_cells("domain", "phase")
+    cells = f": {listed([f'{code(domain)} {phase}' for domain, phase in empty[:_ROWS]])}" if empty else ""
+    yield f"- Of domain x phase: {len(empty)} of {len(coverage.columns['domain']) * len(PHASES)}{cells}"
+    for name, common in summary.common.items():
+        values = [f"{code(value.value, 80)} in {value.count} of {value.total}" for value in common]
+        yield f"- Commonest {name}: {', '.join(values) or 'none in more than one dialogue'}"
+    yield from (
+        f"- Near duplicates among {name} (3-gram Jaccard of .5 or more): {counted(len(pairs), 'pair')}"
+        for name, pairs in summary.alike.items()
+    )
+    yield from (
+        f"- Words of {name}: median {lengths.median:g}, quartiles {lengths.lower:g} and {lengths.upper:g}, "
+        f"from {lengths.least} to {lengths.most}, {lengths.count} texts"
+        for name, lengths in summary.lengths.items()
+        if lengths
+    )
+
+
+def _dropped(summary: MadeSummary) -> Iterator[str]:
+    yield "## What was dropped, and why"
+    yield ""
+    made = summary.corpus.made
+    lost = sum(count for _, count in summary.rejections)
+    yield (
+        f"{counted(len(made.dropped), 'attempt')} at dialogues failed; {counted(max(summary.missing, 0), 'dialogue')} "
+        f"could not be made. Of the dialogues that were, {counted(lost, 'trigger')} {'is' if lost == 1 else 'are'} not "
+        "in the corpus."
+    )
+    if summary.repairs:
+        rows = [(code(row.stage), code(row.rule), row.repeated, row.mended, row.dropped) for row in summary.repairs]
+        yield ""
+        yield from _table(("stage", "rule", "asked again", "mended", "dropped"), rows[:_ROWS])
+    if lost:
+        yield ""
+        rejections = [(code(reason), count) for reason, count in summary.rejections[:_ROWS]]
+        yield from _table(("why a trigger is not in it", "triggers"), rejections)
+
+
+def _limits(summary: MadeSummary) -> Iterator[str]:
+    general = summary.on_general_knowledge
+    yield "## Uses and limits"
+    yield ""
+    yield "- For measuring an assistant of this product and for compiling one; for no claim about assistants as such."
+    yield "- Models wrote the scenarios, the messages and the rubrics, and audited them. People have reviewed none."
+    yield "- The proof shows that a pass depends on the planted facts, not that the act is what people would want."
+    yield "- Users are played by models: real ones disclose less neatly, and in other words."
+    if general:
+        turns = ", ".join(f"dialogue {dialogue.slot} turn {trigger.turn}" for dialogue, trigger in general[:_ROWS])
+        more = f" and {len(general) - _ROWS} more" if len(general) > _ROWS else ""
+        yield f"- Consequences that rest on general knowledge, to be reviewed first: {turns}{more}."
+    else:
+        yield "- Every consequence rests on the product's text."
+
+
+def _distribution(summary: MadeSummary) -> Iterator[str]:
+    named = summary.corpus.brief.users.personas
+    kind = named.partition("@")[0] if isinstance(named, str) else ""
+    personas = {
+        NEMOTRON: ATTRIBUTION,
+        INVENTED: "Personas: invented, bundled with dspy-proact, Apache-2.0.",
+    }.get(kind, "Personas: of the person who wrote the brief, who must be entitled to publish them.")
+    yield "## Licence and attribution"
+    yield ""
+    yield f"- {personas}"
+    yield "- The texts of the brief are of the person who wrote it."
+    yield (
+        "- Whoever publishes this corpus chooses its licence; the terms of the models' providers may limit it. None is "
+        "granted here."
+    )
+    yield f"- Keep the canary GUID with every copy: {canary(summary.corpus)}"
