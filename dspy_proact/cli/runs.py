@@ -48,6 +48,7 @@ def runs(folder: Path, as_json: bool) -> None:
     """
     from rich.console import Console
 
+    from dspy_proact.kept import Kind, content_of
     from dspy_proact.report.terminal import table
     from dspy_proact.runs import RunFolder
 
@@ -59,7 +60,9 @@ def runs(folder: Path, as_json: bool) -> None:
         print_json(rows)
         return
     if not rows:
-        say(f"{folder}: no run in it.")
+        content = content_of(folder)
+        why = "" if content.kind is Kind.FOLDER else f": {content.problem('a folder of runs')}"
+        say(f"{folder}: no run in it{why or '.'}")
         return
     for row in rows:
         if row["reason"]:

@@ -1,7 +1,7 @@
 """What a benchmark declares that can make corpora, and the values that pass between it and the engine."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from dspy_proact.generation.attempt import Attempt, Authorship, Mend
 from dspy_proact.models import Role
 from dspy_proact.programs.program import Program
+from dspy_proact.stats import Headline
 from dspy_proact.types import Frozen, RoleIdentity
 
 Proof = Literal["none", "light", "full"]
@@ -115,6 +116,10 @@ class Maker(Protocol):
         """The calls of one item."""
         ...
 
+    def headline(self, made: Made) -> Headline:
+        """What was shown of the items, first of all."""
+        ...
+
     def files(self, made: Made) -> Mapping[str, str]:
         """Names and contents of what is written, apart from `calls.jsonl` and what the engine writes."""
         ...
@@ -129,6 +134,10 @@ class Making:
     file, or a brief that was read. Raises a `UsageError`."""
     maker: Callable[[Any, Proof], Maker]
     """How items are made of a brief, and how far they are proved."""
+    drafter: Role | None = None
+    """Who drafts a brief from a page; None where nobody does."""
+    draft: Callable[[Attempt, str], Awaitable[Any]] | None = None
+    """Has that role draft one from the text of a page, a `draft.Draft`; raises a `UsageError` or `RuleError`."""
 
 
 def joint_fingerprint(programs: Iterable[Program]) -> str:

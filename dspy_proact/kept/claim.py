@@ -125,7 +125,7 @@ class Claim(Generic[C]):
             require_finite(data)
             return claimed
         except (FileNotFoundError, NotADirectoryError):
-            several = Kind.RUNS if self.file.name == RUN_CLAIM else Kind.COMPILES
+            several = _SEVERAL[self.file.name]
             problem = content_of(self.folder).problem(f"the folder of a {self._kind}", several)
             raise RunError(f"{self.folder}: no {self._kind} here (no {self.file.name}): {problem}") from None
         except OSError as error:
@@ -203,11 +203,17 @@ class Kind(StrEnum):
     RUNS = "a folder of runs"
     COMPILE = "the folder of a compile"
     COMPILES = "a folder of compiles"
+    CORPUS = "the folder of a corpus that was made"
+    CORPORA = "a folder of corpora that were made"
     FOLDER = "a folder without a run or a compile in it"
     PROGRAM = "a compiled program"
     PART = "a file inside the folder of a run or a compile"
     TABLE = "a table written by `export`"
     FILE = "a file"
+
+
+_SEVERAL = {RUN_CLAIM: Kind.RUNS, COMPILE_CLAIM: Kind.COMPILES, CORPUS_CLAIM: Kind.CORPORA}
+"""What a folder is that holds several folders with this file."""
 
 
 @dataclass(frozen=True)
@@ -223,12 +229,14 @@ class PathContent:
         """A message for a path of the wrong kind: what it is, and what to do."""
         what, mend = str(self.kind), f"give {wanted}"
         match self.kind:
-            case Kind.RUNS | Kind.COMPILES if self.kind is several:
+            case Kind.RUNS | Kind.COMPILES | Kind.CORPORA if self.kind is several:
                 more = len(self.inside) - _MOST_NAMED
                 named = ", ".join(map(str, self.inside[:_MOST_NAMED]))
                 mend = f"name one of them: {named}{f' and {more} more' if more > 0 else ''}"
             case Kind.RUN:
                 what += f"; `dspy-proact report {self.path}` prints its scores"
+            case Kind.CORPUS:
+                what += "; name it as the corpus of `dspy-proact eval`"
             case Kind.COMPILE if not self.inside:
                 what += " that has not finished"
                 mend = "repeat the command that started it"
@@ -271,7 +279,9 @@ def _folder(path: Path) -> PathContent:
         return PathContent(path, Kind.RUN)
     if (path / COMPILE_CLAIM).is_file():
         return PathContent(path, Kind.COMPILE, [path / name for name in _PROGRAMS if (path / name).is_file()])
-    for kind, claim in ((Kind.RUNS, RUN_CLAIM), (Kind.COMPILES, COMPILE_CLAIM)):
+    if (path / CORPUS_CLAIM).is_file():
+        return PathContent(path, Kind.CORPUS)
+    for claim, kind in _SEVERAL.items():
         if folders := sorted(claimed.parent for depth in ("*", "*/*") for claimed in path.glob(f"{depth}/{claim}")):
             return PathContent(path, kind, folders)
     return PathContent(path, Kind.FOLDER)
@@ -281,6 +291,6 @@ def refuse_overwrite(path: Path, *inputs: Path) -> None:
     """Raise a `UsageError` where writing a file would overwrite an input, or a file of a run or compile."""
     if any(path.exists() and source.exists() and path.samefile(source) for source in inputs):
         raise UsageError(f"{path}: is the input; name another file")
-    kept = ((RUN_CLAIM, "events.jsonl"), (COMPILE_CLAIM, CALLS))
+    kept = ((RUN_CLAIM, "events.jsonl"), (COMPILE_CLAIM, CALLS), (CORPUS_CLAIM, CALLS))
     if any((path.parent / claim).is_file() and (path.parent / record).is_file() for claim, record in kept):
-        raise UsageError(f"{path}: lies in the folder of a run or a compile; name a file outside of it")
+        raise UsageError(f"{path}: lies in the folder of a run, a compile or a corpus; name a file outside of it")

@@ -59,7 +59,7 @@ ABSURD = [
     *((f"--system-prompt {text}", "the system prompt is empty; leave it out for") for text in ("@blank", "''", "' '")),
 ]
 EXPORT = [
-    ("export a --format csv --out a/events.jsonl", "lies in the folder of a run or a compile"),
+    ("export a --format csv --out a/events.jsonl", "lies in the folder of a run, a compile or a corpus"),
     ("export a --format csv --out nowhere/file", "Error: nowhere/file: cannot be written"),
     ("export a --format csv --out b", "is a directory"),
     ("export a --format csv", "Error: exports: cannot be made: "),
@@ -118,7 +118,7 @@ REPORT = [
     ("report a --html gone/page.html", "there is no folder 'gone'; create it first"),
     ("report a --html b", "File 'b' is a directory"),
     ("report c --html old.html", "c: no run here"),
-    ("report a --html a/events.jsonl", "a/events.jsonl: lies in the folder of a run or a compile"),
+    ("report a --html a/events.jsonl", "a/events.jsonl: lies in the folder of a run, a compile or a corpus"),
     ("report a --html notes.txt", "notes.txt: exists and is not a page; name another file"),
     ("report results.jsonl --html ./results.jsonl", "results.jsonl: is the input; name another file"),
     ("report a --corpus sample", "--corpus is for results files"),
@@ -147,7 +147,7 @@ SHEETS = [
     ("label sheet a --out notes.csv", "notes.csv: exists with other contents, which may have been filled in"),
     ("label sheet a --out notes.csv/x.csv", "notes.csv/x.csv: cannot be written: File exists"),
     ("label sheet a --out s.jsonl", "--out s.jsonl: what is written is CSV; name a file that ends with .csv"),
-    ("label sheet a --out a/x.csv", "lies in the folder of a run or a compile"),
+    ("label sheet a --out a/x.csv", "lies in the folder of a run, a compile or a corpus"),
 ]
 SHOWN = [
     ("show a --grade UNSCORED", "--grade unscored: is not a grade; use --unscored"),

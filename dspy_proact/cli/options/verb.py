@@ -85,6 +85,14 @@ class Verb(click.Command):
     first: Sequence[str]
     example: str
     files: Sequence[FileForm]
+    further: Sequence["Verb"] = ()
+    """Verbs whose names follow this one's; it does something without them, so that it is no group."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> click.Context:
+        """The context of the command, or of a further verb that the first argument names."""
+        if further := next((verb for verb in self.further if args and args[0] == verb.name), None):
+            return further.make_context(f"{info_name} {further.name}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments, and keep the options as they were typed: values are made of them and cannot be undone.
@@ -145,6 +153,9 @@ class Verb(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the forms of files, which only the long help has, and the example, in lines that can be pasted."""
+        if self.further:
+            with formatter.section("Commands"):
+                formatter.write_dl([(verb.name or "", verb.short_help or "") for verb in self.further])
         for form in self.files if ctx.meta.get(_ALL) else ():
             with formatter.section(form.name):
                 formatter.write_text(form.fields)
@@ -155,18 +166,25 @@ class Verb(click.Command):
 
 
 def verb(
-    name: str, *parts: Section | Bundle, first: str, example: str, brief: str, files: Sequence[FileForm] = ()
+    name: str,
+    *parts: Section | Bundle,
+    first: str,
+    example: str,
+    brief: str,
+    files: Sequence[FileForm] = (),
+    further: Sequence[Verb] = (),
 ) -> Callable[[Callable[..., Any]], Verb]:
     """Make a function a command, which gets each option of a section, and one value for each bundle.
 
     Its `first` options, by flags with blanks between them, are those that `--help` shows. The `example` is a whole
-    command; lines but the last end with a backslash. The list of commands has `brief`, and `files` are forms of files
-    of a person's own that it reads.
+    command; lines but the last end with a backslash. The list of commands has `brief`, `files` are forms of files of a
+    person's own that it reads, and `further` verbs are called by their names after this one's.
     """
 
     def made(function: Callable[..., Any]) -> Verb:
         command = click.command(name, cls=Verb, short_help=brief)(function)
         command.parts, command.first, command.example, command.files = parts, first.split(), example, files
+        command.further = further
         config = "TOML file of options, by their names without --; command-line options override it."
         command.params += [
             *(option for part in parts for section in part.sections for option in section.options),

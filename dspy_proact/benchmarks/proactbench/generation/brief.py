@@ -4,12 +4,14 @@ The line under a field is the comment above it in a file that is written for a p
 """
 
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from dspy_proact.benchmarks.proactbench.corpus.personas import personas_in, require_known
+from dspy_proact.errors import UsageError
 from dspy_proact.generation.brief import parse_brief, read_text, toml_of
 from dspy_proact.programs.embedded.words import content_words
 from dspy_proact.types import Frozen
@@ -25,7 +27,8 @@ def _text(text: str) -> str:
     return text
 
 
-def _page(text: str) -> str:
+def require_short(text: str) -> str:
+    """A product's text; raises a `ValueError` where it is too long to stand in requests."""
     if len(text) > _MOST_CHARACTERS:
         raise ValueError(
             f"has {len(text):,} characters and stands in most requests; keep what the corpus is about, "
@@ -64,7 +67,7 @@ class ProductSection(Frozen):
 
     name: Text
     """Name of the product."""
-    text: Annotated[Text, AfterValidator(_page)]
+    text: Annotated[Text, AfterValidator(require_short)]
     """What its assistant knows, such as a help page or a price list. It is quoted to models, and never obeyed."""
     rules: list[Text] = Field(default_factory=list[Text])
     """Rules that its assistant keeps to, a sentence each."""
@@ -138,9 +141,23 @@ class CorpusBrief(Frozen):
         return self
 
     def in_language(self, language: str | None) -> "CorpusBrief":
-        """The brief for dialogues in another language; itself where there is none."""
-        changed = {"dialogue": {**self.dialogue.model_dump(), "language": language}}
-        return CorpusBrief.model_validate({**self.model_dump(), **changed}) if language is not None else self
+        """The brief for dialogues in another language, itself where none is named; `UsageError` for a blank one."""
+        if language is None:
+            return self
+        if not language.strip():
+            raise UsageError("`language` is blank; name one, such as German")
+        dialogue = self.dialogue.model_copy(update={"language": language.strip()})
+        return self.model_copy(update={"dialogue": dialogue})
+
+
+def brief_of(named: "CorpusBrief | str | Path | None", language: str | None = None) -> CorpusBrief:
+    """A brief that was read, the one in a file, or the bundled one, in another language where one is named."""
+    if isinstance(named, CorpusBrief):
+        return named.in_language(language)
+    if named is not None:
+        return read_brief(Path(named)).in_language(language)
+    text = files("dspy_proact.benchmarks.proactbench").joinpath("data/generation/brief.toml").read_text("utf-8")
+    return parse_brief(text, CorpusBrief, "the bundled brief").in_language(language)
 
 
 def read_brief(path: Path) -> CorpusBrief:

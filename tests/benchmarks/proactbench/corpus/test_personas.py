@@ -12,7 +12,7 @@ from dspy_proact.errors import CorpusError
 def test_the_bundled_ones_are_24_different_people():
     bundled = read_personas("invented")
     assert len({persona.key for persona in bundled}) == len({persona.text for persona in bundled}) == 24
-    assert len({persona.text.partition(",")[0] for persona in bundled}) == 24
+    assert len({persona.text.partition(":")[0] for persona in bundled}) == 24
 
 
 FILES = {

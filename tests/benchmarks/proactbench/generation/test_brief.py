@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief, brief_text, read_brief
-from dspy_proact.errors import CorpusError
+from dspy_proact.errors import CorpusError, UsageError
 
 BUNDLED = files("dspy_proact.benchmarks.proactbench").joinpath("data/generation/brief.toml").read_text("utf-8")
 PAGE = BUNDLED.partition('text = """')[2].partition('"""')[0]
@@ -116,8 +116,8 @@ def test_any_language_is_one(tmp_path, language):
 
 
 def test_a_blank_language_of_the_command_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="should not be blank"):
-        read(tmp_path, BUNDLED).in_language("")
+    with pytest.raises(UsageError, match="`language` is blank; name one"):
+        read(tmp_path, BUNDLED).in_language(" ")
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
