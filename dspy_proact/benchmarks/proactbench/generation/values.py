@@ -122,7 +122,8 @@ class Step(Documented):
     expects: str
     """What a good response does unasked, where the turn is a trigger; else empty."""
     if_seen: Literal["drop", "go on"]
-    """What becomes of the step where the assistant has done before what it expects."""
+    """What becomes of a trigger where the assistant has done before what it expects: `drop` for an ordinary turn,
+    `go on` for a trigger all the same, since something is left to do."""
 
 
 class BlueprintAudit(Documented):
@@ -154,7 +155,9 @@ class TurnPlan(Documented):
     """What the user is to say next."""
 
     already_answered: bool
-    """Whether an earlier response already gave what this step asks for or expects."""
+    """Whether an earlier response already gave what this step asks for."""
+    already_done: bool
+    """Whether an earlier response already did what this step expects; false where it expects nothing."""
     stop: bool
     """Whether the dialogue is over and there is no further message."""
     intent: str
