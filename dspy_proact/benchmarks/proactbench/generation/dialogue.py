@@ -185,7 +185,9 @@ class Play:
         )
         if broken:
             return broken
-        await all_of((self.audit_message(written, occasion, spoken, cast), self.audit_rubric(written, occasion, spoken)))
+        await all_of(
+            (self.audit_message(written, occasion, spoken, cast), self.audit_rubric(written, occasion, spoken))
+        )
         assert spoken.audit is not None, "it was just done"
         if spoken.audit.already_answered and not spoken.plan.already_answered:
             raise RuleError("audit of message", ["An earlier response answers it already; let the user go on."])

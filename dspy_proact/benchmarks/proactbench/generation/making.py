@@ -3,24 +3,55 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+
+import dspy
 
 from dspy_proact.benchmarks.proactbench import embedded
 from dspy_proact.benchmarks.proactbench.corpus.personas import Persona, read_personas
 from dspy_proact.benchmarks.proactbench.generation import rules
 from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief
 from dspy_proact.benchmarks.proactbench.generation.dialogue import Play, dialogue_rules
+from dspy_proact.benchmarks.proactbench.generation.files import files_of
 from dspy_proact.benchmarks.proactbench.generation.proof import MATRIX_DIALOGUES, Prover
 from dspy_proact.benchmarks.proactbench.generation.roles import programs
-from dspy_proact.benchmarks.proactbench.generation.rubrics import Rubrics
+from dspy_proact.benchmarks.proactbench.generation.rubrics import RUBRIC, RUBRIC_AUDIT, Rubrics
 from dspy_proact.benchmarks.proactbench.generation.styles import Style, styles_of
 from dspy_proact.benchmarks.proactbench.generation.values import MadeDialogue, Scenario, Step
+from dspy_proact.benchmarks.proactbench.programs.assistant import ASSISTANT
+from dspy_proact.benchmarks.proactbench.programs.judge import JUDGE
 from dspy_proact.generation.attempt import Attempt, RuleError, rollout_of
 from dspy_proact.generation.maker import Made, Proof, StageForecast, joint_fingerprint
 from dspy_proact.models import Role
+from dspy_proact.programs.program import Question
 
 T = TypeVar("T")
 _ALPHABET = "ABCDEFGHIJKLMNOPRSTVWYZ"
+_STAGES = {
+    "scenario": ("planner", "item", 300, 1500),
+    "audit of scenario": ("auditor", "item", 1600, 150),
+    "blueprint": ("planner", "item", 1500, 900),
+    "audit of blueprint": ("auditor", "item", 2500, 60),
+    "plan": ("planner", "plan", 2900, 120),
+    RUBRIC: ("planner", "trigger", 2300, 250),
+    "message": ("user", "turn", 1600, 60),
+    "audit of message": ("auditor", "turn", 2400, 300),
+    RUBRIC_AUDIT: ("auditor", "trigger", 2300, 200),
+    "reply": ("assistant", "turn", 1500, 250),
+    "audit of reply": ("auditor", "turn", 2600, 80),
+}
+"""By stage: who is asked, how often, and tokens of the inputs, without the product's text, and of the answer."""
+_TRIGGERS = 4
+_CHARACTERS_A_TOKEN = 4
+ROLES = {
+    "planner": Role("planner", "roles.planner", "verdict", None),
+    "user": Role("user", "roles.user", "verdict", None),
+    "assistant": ASSISTANT,
+    "auditor": Role("auditor", "roles.auditor", "verdict", None),
+    "judge": JUDGE,
+    "tester": Role("tester", "roles.tester", "response", embedded.assistant),
+}
+"""By the name that a person gives."""
 _NAMES = 4
 """Initials that a scenario is given."""
 _SHORTEST = 8
@@ -28,7 +59,7 @@ _SHORTEST = 8
 
 
 @dataclass(frozen=True)
-class Setting:
+class SlotSetting:
     """What follows from the seed and the slot."""
 
     persona: Persona
@@ -44,3 +75,185 @@ def cycled(values: Sequence[T], seed: int, slot: int, what: str) -> T:
     """The value of a slot, counted from 1: all of them once in every cycle, each cycle in an order of its own."""
     cycle, index = divmod(slot - 1, len(values))
     return sorted(values, key=lambda value: rollout_of(seed, cycle, what, values.index(value)))[index]
+
+
+class ProactMaker:
+    """Makes the dialogues of a brief, as `generation.Maker` asks for.
+
+    Args:
+        brief: What they are made from.
+        proof: How far it is proved that they measure something.
+
+    Attributes:
+        programs: Of the making, by stage.
+    """
+
+    def __init__(self, brief: CorpusBrief, proof: Proof = "full"):
+        self.brief, self.programs = brief, programs()
+        self.proof: Proof = proof
+        self.prover = Prover(proof, self._rewritten)
+        self.source = "\n".join((brief.product.text, *brief.product.rules))
+
+    @property
+    def roles(self) -> Mapping[str, Role]:
+        """By the name that a person gives."""
+        return ROLES
+
+    @property
+    def usual(self) -> Mapping[str, str]:
+        """Fresh answers are the assistant's where nobody else is named."""
+        return {"tester": "assistant"}
+
+    @cached_property
+    def personas(self) -> Sequence[Persona]:
+        """Those of the brief."""
+        return read_personas(self.brief.users.personas)
+
+    def setting(self, seed: int, slot: int) -> SlotSetting:
+        """What a slot, counted from 1, is about."""
+        letters = [_ALPHABET[rollout_of(seed, slot, "initial", index) % len(_ALPHABET)] for index in range(_NAMES)]
+        return SlotSetting(
+            cycled(self.personas, seed, slot, "persona"),
+            cycled(styles_of(self.brief.dialogue.styles), seed, slot, "style"),
+            cycled(self.brief.plant.domains, seed, slot, "domain"),
+            cycled(range(_SHORTEST, self.brief.dialogue.turns + 1), seed, slot, "turns"),
+            ", ".join(letters),
+        )
+
+    async def begin(self, attempt: Attempt) -> Scenario:
+        """The scenario, audited."""
+        return await self._scenario(attempt, "")
+
+    def text(self, begun: Scenario) -> str:
+        """What likeness is seen by: what the user comes for, and what is planted."""
+        facts = (f"{anchor.fact} {anchor.consequence}" for anchor in begun.anchors)
+        return "\n".join((begun.request, begun.hidden_goal, *facts))
+
+    async def finish(self, attempt: Attempt, begun: Scenario) -> MadeDialogue:
+        """The dialogue, proved as far as asked for."""
+
+        async def scenario(reason: str) -> Scenario:
+            return await self._scenario(attempt, reason) if reason else begun
+
+        setting = self.setting(attempt.seed, attempt.slot)
+        chosen, steps = await attempt.mended(scenario, partial(self._blueprint, attempt, setting))
+        play = Play(Rubrics(attempt, self.programs, self.brief, chosen), setting.style, steps)
+        await play.played()
+        dialogue = MadeDialogue(
+            persona=setting.persona.key,
+            persona_text=setting.persona.text,
+            domain=setting.domain,
+            language=self.brief.dialogue.language,
+            style=setting.style.number or None,
+            scenario=chosen,
+            steps=steps,
+            turns=play.turns,
+            triggers=play.triggers,
+            lost=play.lost,
+            notes=rules.blueprint_notes(steps, chosen),
+            disclosures=play.disclosures,
+            chain=play.chain,
+        )
+        if reasons := dialogue_rules(dialogue):
+            raise RuleError("dialogue", reasons)
+        matrix = self.proof == "full" and attempt.slot <= MATRIX_DIALOGUES
+        return await self.prover.proved(attempt, dialogue, style=setting.style.text, matrix=matrix)
+
+    def key(self, item: MadeDialogue) -> str:
+        """The id of a dialogue: the end of its hash chain."""
+        return f"{item.persona[:8]}-{item.chain[-1].sha256[:16]}"
+
+    def fingerprint(self) -> str:
+        """Of what its roles are told."""
+        return joint_fingerprint((*self.programs.values(), *self.prover.programs))
+
+    async def _scenario(self, attempt: Attempt, reason: str) -> Scenario:
+        setting, never = self.setting(attempt.seed, attempt.slot), self.brief.never.offers
+        product = {"product": self.brief.product.text, "product_rules": self.brief.product.rules, "never": never}
+
+        def complete(scenario: Scenario) -> Scenario:
+            return scenario.model_copy(update={"forbidden": list(dict.fromkeys([*never, *scenario.forbidden]))})
+
+        async def faults(answer: Any) -> Sequence[str]:
+            scenario = complete(answer.scenario)
+            if broken := rules.scenario_rules(scenario, self.source):
+                return broken
+            audited = await attempt.ask(
+                "auditor",
+                "audit of scenario",
+                self.programs["audit of scenario"],
+                lambda answer: rules.scenario_audit_rules(answer.audit, scenario, self.source),
+                **product,
+                scenario=scenario,
+            )
+            return rules.scenario_findings(audited.audit)
+
+        answer = await attempt.ask(
+            "planner",
+            "scenario",
+            self.programs["scenario"],
+            faults,
+            reason=reason,
+            **product,
+            who=self.brief.users.who,
+            persona=setting.persona.text,
+            may_plant=self.brief.plant.may,
+            domain=setting.domain,
+            initials=setting.initials,
+            language=self.brief.dialogue.language,
+        )
+        return complete(answer.scenario)
+
+    async def _blueprint(
+        self, attempt: Attempt, setting: SlotSetting, scenario: Scenario
+    ) -> tuple[Scenario, list[Step]]:
+        async def faults(answer: Any) -> Sequence[str]:
+            steps = answer.steps
+            if broken := rules.blueprint_rules(steps, scenario, setting.turns):
+                return broken
+            audited = await attempt.ask(
+                "auditor",
+                "audit of blueprint",
+                self.programs["audit of blueprint"],
+                lambda answer: rules.blueprint_audit_rules(answer.audit, steps),
+                product=self.brief.product.text,
+                product_rules=self.brief.product.rules,
+                scenario=scenario,
+                steps=steps,
+            )
+            return rules.blueprint_findings(audited.audit)
+
+        program, turns = self.programs["blueprint"], setting.turns
+        answer = await attempt.ask("planner", "blueprint", program, faults, scenario=scenario, turns=turns)
+        return scenario, answer.steps
+
+    async def _rewritten(self, attempt: Attempt, dialogue: MadeDialogue, turn: int, name: str) -> Any:
+        rubrics = Rubrics(attempt, self.programs, self.brief, dialogue.scenario)
+        return await rubrics.for_one(dialogue, turn, name)
+
+    def forecast(self) -> Sequence[StageForecast]:
+        """The calls of one dialogue, in which four turns are triggers."""
+        product, turns = len(self.source) // _CHARACTERS_A_TOKEN, (_SHORTEST + self.brief.dialogue.turns) / 2
+        stages = list[StageForecast]()
+        for stage, (role, unit, inputs, completion) in _STAGES.items():
+            prompt, calls = inputs, _counts(turns)[unit]
+            if program := self.programs.get(stage):
+                blank = program.messages(dict.fromkeys(_inputs(program), ""))
+                prompt += sum(len(message["content"]) for message in blank) // _CHARACTERS_A_TOKEN
+                prompt += product if "product" in _inputs(program) else 0
+            in_a_row = 0 if stage == RUBRIC_AUDIT else calls  # beside the audit of the message
+            stages.append(StageForecast(stage, role, calls, prompt, completion, in_a_row))
+        return stages
+
+    def files(self, made: Made) -> Mapping[str, str]:
+        """Rows of dialogues and of control turns, audits, the datasheet and the page."""
+        return files_of(self.brief, made, self.proof, self.fingerprint(), self.key)
+
+
+def _counts(turns: float) -> dict[str, float]:
+    """How often something is asked in a dialogue of so many turns: plans at triggers, and at the turn after one."""
+    return {"item": 1, "trigger": _TRIGGERS, "plan": 2 * _TRIGGERS - 1, "turn": turns}
+
+
+def _inputs(program: Question) -> Sequence[str]:
+    return list(cast("type[dspy.Signature]", program.question.signature).input_fields)

@@ -156,7 +156,7 @@ class TurnPlan(Documented):
 
     already_answered: bool
     """Whether an earlier response already gave what this step asks for."""
-    already_done: bool
+    already_done: bool = False
     """Whether an earlier response already did what this step expects; false where it expects nothing."""
     stop: bool
     """Whether the dialogue is over and there is no further message."""
