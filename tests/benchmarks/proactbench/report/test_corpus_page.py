@@ -48,7 +48,7 @@ def test_first_comes_what_was_shown_then_counts_matrix_coverage_weakest_and_ever
         assert page.locator(".banner").count() == 0
         facts = page.locator("#glance .facts > div").all_inner_texts()
         assert [re.sub(r"\s+", " ", fact) for fact in facts] == [
-            *("dialogues 6 of 6", "triggers 18 of 80 tested", "EMERGENT 6", "CRITICAL 6", "RECOVERY 6"),
+            *("dialogues 6 of 6", "triggers kept 18 of 80", "EMERGENT 6", "CRITICAL 6", "RECOVERY 6"),
             *("personas 6", "control dialogues 18"),
         ]
         taker = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="anchor-taker"))
