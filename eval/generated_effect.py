@@ -36,8 +36,8 @@ SHOWN = Band(0.0, 0.05)
 """How often an effect may be said to be shown where there is none."""
 SIZES = (11, 20, 60, 200)
 EASES = ((0.0, 0.0), (0.5, 0.5))
-"""Standard deviations between personas, on the logit scale: in both arms alike, and in one alone, which is an effect, so
-that where there is to be none it is 0."""
+"""Standard deviations between personas, on the logit scale: in both arms alike, and in one alone. That is an effect,
+and 0 where there is to be none."""
 QUANTILES = np.array([NormalDist().inv_cdf((rank + 0.5) / 60) for rank in range(60)])
 HEADS = "triggers | SD alike | SD alone | true | covered | by those that chose | refused | personas | width"
 NULL_HEADS = "triggers | SD alike | SD alone | effect shown | refused"

@@ -43,6 +43,7 @@ from dspy_proact.benchmarks.proactbench.programs.offers import OfferDetector
 from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, Grade, JudgeView, Rubric, Turn
 from dspy_proact.errors import ContentError
 from dspy_proact.generation.attempt import Attempt, RuleError
+from dspy_proact.generation.maker import StageForecast
 from dspy_proact.programs.asking import Asking
 from dspy_proact.programs.program import Question
 
@@ -122,6 +123,32 @@ class Prover:
         charged = zip(tests, await all_of(test.charged() for test in tests), strict=True)
         charges = {test.made.turn: charge for test, charge in charged if charge is not None}
         return dialogue.model_copy(update={"matrix": rows, "charged": charges})
+
+    def forecast(self) -> list[StageForecast]:
+        """The calls for a dialogue of three triggers, all of them kept, one of which is CRITICAL with two anchors."""
+        if self.level == "none":
+            return []
+        samples, prefix = SAMPLES[self.level], 1_300
+        tested, fresh, planted = 3 * 2 * 2 * samples + 2 * samples, 3 * 2 * samples, 3 * len(PLANTED)
+        # Name, role, calls, those of them in a row, tokens beyond the conversation, and of the answer.
+        rows = [
+            ("swap", "planner", 3 + 2, 2, 900, prefix + 60),
+            ("audit of swap", "auditor", 3 + 2, 2, 300, 60),
+            ("looking and bare", "assistant", tested, 2, 150, 180),
+            ("verdicts", "judge", tested, 2, 1_000, 150),
+            ("fresh", "tester", fresh, 1, 150, 180),
+            ("verdicts of fresh", "judge", fresh, 1, 1_000, 150),
+        ]
+        matrix = [
+            (KNOWING, "tester", 3, 1, 350, 180),
+            ("verdicts of planted", "judge", planted, 1, 1_000, 150),
+            ("offers", "judge", 3, 1, 900, 150),
+        ]
+        return [
+            StageForecast(name, role, calls, prefix + further, completion, in_a_row=row, items=items)
+            for items, stages in ((None, rows), (MATRIX_DIALOGUES, matrix))
+            for name, role, calls, row, further, completion in stages
+        ]
 
 
 @dataclass(frozen=True)
@@ -203,29 +230,27 @@ class _Test:
     async def swapped(
         self, names: Sequence[str], stage: str, *, others_may_call: bool = False
     ) -> tuple[Swap, SwapAudit]:
-        """The conversation without the anchors of these ids, and its audit.
+        """The conversation without the anchors of these ids, and the audit that passes it.
 
-        Raises `RuleError` where no version keeps to the rules, or the auditor rejects two.
+        Raises `RuleError` where no version keeps to the rules and passes.
         """
-        original, turn = self.dialogue.before(self.made.turn), self.made.turn
+        original, turn, audits = self.dialogue.before(self.made.turn), self.made.turn, list[SwapAudit]()
         anchors = [self.dialogue.scenario.anchor(name) for name in names]
-        replacements = [Replacement.model_validate(anchor, from_attributes=True) for anchor in anchors]
+        facts = [anchor.fact for anchor in anchors]
 
-        async def written(advice: str) -> Swap:
-            inputs = {"conversation": original, "replacements": replacements, "style": self.style, "advice": advice}
-            rules: Callable[[Any], list[str]] = lambda answer: misfits(original, anchors, answer.swap)  # noqa: E731
-            return (await self.attempt.ask("planner", stage, self.prover.writing, rules, turn=turn, **inputs)).swap
-
-        async def audited(swap: Swap) -> tuple[Swap, SwapAudit]:
-            facts = [anchor.fact for anchor in anchors]
-            inputs = {"conversation": swap.turns, "removed_facts": facts, "act": self.made.rubric.act}
+        async def faults(answer: Any) -> Sequence[str]:
+            if broken := misfits(original, anchors, answer.swap):
+                return broken
+            inputs = {"conversation": answer.swap.turns, "removed_facts": facts, "act": self.made.rubric.act}
             name = f"audit of {stage}"
             audit = (await self.attempt.ask("auditor", name, self.prover.auditing, turn=turn, **inputs)).audit
-            if reasons := objections(audit, others_may_call):
-                raise RuleError(name, reasons)
-            return swap, audit
+            audits.append(audit)
+            return objections(audit, others_may_call)
 
-        return await self.attempt.mended(written, audited)
+        replacements = [Replacement.model_validate(anchor, from_attributes=True) for anchor in anchors]
+        inputs = {"conversation": original, "replacements": replacements, "style": self.style}
+        answer = await self.attempt.ask("planner", stage, self.prover.writing, faults, turn=turn, **inputs)
+        return answer.swap, audits[-1]
 
     async def arms(self, swap: Swap, role: str, stage: str, instruction: str) -> Sampled:
         """Grades of a role's responses with the anchors and without."""

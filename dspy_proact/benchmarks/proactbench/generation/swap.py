@@ -11,6 +11,7 @@ from importlib.resources import files
 
 import dspy
 
+from dspy_proact.benchmarks.proactbench.generation.rules import REALISM, holds
 from dspy_proact.benchmarks.proactbench.generation.values import Anchor, Documented, Swap, SwapAudit, SwappedTurn
 
 LENGTH = 0.3
@@ -19,11 +20,7 @@ TERSE, EXPRESSIVE = 0.55, 0.85
 """Least likeness of a swap with the conversation, in [0, 1]: of a user of few words, and of one of many."""
 FEW_WORDS = 25
 """Words of a user's message, on average, up to which a user is one of few words."""
-REALISM = 0.6
-"""Least realism of a swap, in [0, 1]."""
 _QUESTION = re.compile(r"[?\uff1f\u061f]+")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""Letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
 
 
 def prompt(name: str) -> str:
@@ -53,7 +50,6 @@ class WriteSwap(dspy.Signature):
     conversation: list[SwappedTurn] = dspy.InputField()
     replacements: list[Replacement] = dspy.InputField()
     style: str = dspy.InputField(desc="How the user writes; empty where it is not laid down")
-    advice: str = dspy.InputField(desc="What was wrong with an earlier version of yours; empty at first")
     swap: Swap = dspy.OutputField()
 
 
@@ -97,7 +93,7 @@ def misfits(original: Sequence[SwappedTurn], anchors: Sequence[Anchor], swap: Sw
         for turn in swap.turns
         for anchor in anchors
         for key in anchor.keys
-        if holds(key, f"{turn.user}\n{turn.assistant or ''}")
+        if holds(f"{turn.user}\n{turn.assistant or ''}", key)
     ]
     for old, new in zip(original, swap.turns, strict=True):
         wanted, number = len(_QUESTION.findall(old.user)), len(_QUESTION.findall(new.user))
@@ -112,12 +108,6 @@ def misfits(original: Sequence[SwappedTurn], anchors: Sequence[Anchor], swap: Sw
     if sorted(swap.removed) != sorted(anchor.id for anchor in anchors):
         reasons.append(f"In `removed` list exactly {', '.join(anchor.id for anchor in anchors)}.")
     return reasons
-
-
-def holds(key: str, text: str) -> bool:
-    """Whether a key stands in a text, in any case: as words of its own, unless its script puts no blanks between."""
-    key, text = " ".join(key.casefold().split()), " ".join(text.casefold().split())
-    return key in text if _UNSPACED.search(key) else bool(re.search(rf"(?<!\w){re.escape(key)}(?!\w)", text))
 
 
 def length(turns: Sequence[SwappedTurn]) -> int:

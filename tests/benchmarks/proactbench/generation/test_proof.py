@@ -73,12 +73,14 @@ class Script:
 
     acts: Callable[[set[str], bool], bool] = lambda stated, looks: looks and "a1" in stated
     """Whether an assistant acts, by the anchors that its request states and whether it is told to look."""
-    swaps: Callable[[list[SwappedTurn], list[str], str], Swap] = lambda turns, names, _: swap_without(turns, names)
+    swaps: Callable[[list[SwappedTurn], list[str]], Swap] = swap_without
     audits: Callable[[Swap | list[SwappedTurn], str], SwapAudit] = lambda *_: SwapAudit(
         implied=False, other_reason=False, realism=1, advice=""
     )
     passes: Callable[[str, Any], bool] = lambda response, _: "acts" in response
     """The judge, by response and rubric."""
+    naming: bool = False
+    """Whether who acts names what is stated."""
     unreadable: set[str] = field(default_factory=set)
     """Roles whose answers cannot be used."""
     chance: random.Random | None = None
@@ -107,13 +109,15 @@ class Script:
     def answer(self, question: str, messages: list[dict[str, Any]], inputs: dict[str, Any]) -> dict[str, Any]:
         if question == "WriteSwap":
             names = [item.id for item in inputs["replacements"]]
-            return {"swap": self.swaps(inputs["conversation"], names, inputs["advice"])}
+            return {"swap": self.swaps(inputs["conversation"], names)}
         if question == "AuditSwap":
             return {"audit": self.audits(inputs["conversation"], inputs["act"])}
         if question == "Reply":
             system = messages[0]["content"]
             knows = "PASS:" in system
-            return {"response": "It acts." if knows or self.acts(states(messages), proof.LOOK in system) else "Sure."}
+            stated = states(messages)
+            acts = f"It acts{' '.join(['', *sorted(stated)]) * self.naming}."
+            return {"response": acts if knows or self.acts(stated, proof.LOOK in system) else "Sure."}
         if question == "DetectOffers":
             return {"reasoning": "", "offers": [DetectedOffer(quote="set a reminder", grounded=False, asked_for=False)]}
         passed = self.passes(inputs["response"], inputs["rubric"])
@@ -326,7 +330,7 @@ def test_no_order_of_arrival_decides_which_request_is_which():
 def turn_of(number: int, **changes: Any) -> Callable[..., Swap]:
     """A swap that is as it should be but for one turn."""
 
-    def written(turns: list[SwappedTurn], names: list[str], _: str) -> Swap:
+    def written(turns: list[SwappedTurn], names: list[str]) -> Swap:
         made = swap_without(turns, names)
         new = [turn.model_copy(update=changes) if turn.turn == number else turn for turn in made.turns]
         return made.model_copy(update={"turns": new})
@@ -362,15 +366,15 @@ USER = swap_without(ORIGINAL, ["a1"]).turns[1].user
     ],
 )
 def test_what_a_swap_must_keep_to_is_asked_for_again_with_the_reason(written, message):
-    """Three times, since its writer does not mend it."""
+    """Twice, since its writer does not mend it."""
     script = Script(swaps=written)
     failure = reasons(script)
     assert "No version of the conversation without its facts could stand." in failure
     assert message in failure
     first, *again = script.requests("WriteSwap")
     assert message not in first
-    assert len(again) == 2 + 3, "and once more as the audit's stage before"
-    assert message in again[0]
+    assert len(again) == 2
+    assert all(message in request for request in again)
 
 
 def test_a_careful_swap_breaks_no_rule():
@@ -378,21 +382,6 @@ def test_a_careful_swap_breaks_no_rule():
         original = made_dialogue(EMERGENT).before(5)
         anchors = [made_dialogue(EMERGENT).scenario.anchor(name) for name in names]
         assert swap.misfits(original, anchors, swap_without(original, names)) == []
-
-
-@pytest.mark.parametrize(
-    ("key", "text", "stands"),
-    [
-        ("ant", "I want it", False),
-        ("ant", "An Ant!", True),
-        ("by  car", "We come by\ncar.", True),
-        ("9th", "on the 9th", True),
-        ("\u82b1\u7c89", "\u6211\u82b1\u7c89\u8fc7\u654f", True),
-        ("\u82b1\u7c89", "\u6211\u8fc7\u654f", False),
-    ],
-)
-def test_a_key_is_looked_for_as_a_word_where_its_script_has_words(key, text, stands):
-    assert swap.holds(key, text) == stands
 
 
 def test_likeness_asks_less_of_a_user_of_few_words():
@@ -413,14 +402,14 @@ def test_likeness_asks_less_of_a_user_of_few_words():
         ({"realism": 0.5}, "realism below 0.6"),
     ],
 )
-def test_a_swap_that_its_auditor_rejects_is_written_again_once_with_the_advice(fault, message):
+def test_a_swap_that_its_auditor_rejects_is_written_again_with_the_advice(fault, message):
     audit = SwapAudit(**{"implied": False, "other_reason": False, "realism": 1.0, "advice": "Advice-7."} | fault)
     script = Script(audits=lambda *_: audit)
     failure = reasons(script)
     assert message in failure
-    first, second = script.requests("WriteSwap")
+    first, *again = script.requests("WriteSwap")
     assert "Advice-7." not in first
-    assert "Advice-7." in second
+    assert ["Advice-7." in request for request in again] == [True, True]
     assert not script.requests("Reply"), "what has no swap is not answered"
 
 
@@ -486,12 +475,17 @@ def test_of_three_facts_with_one_to_spare_nothing_is_made():
 def test_a_critical_trigger_goes_where_one_of_its_facts_cannot_be_swapped_alone():
     script = Script(
         acts=needs("a1", "a2"),
-        swaps=lambda turns, names, _: swap_without(turns, names if len(names) == 2 else []),
+        swaps=lambda turns, names: swap_without(turns, names if len(names) == 2 else []),
     )
     assert "No version without one of its facts alone could stand." in reasons(script, CRITICAL)
 
 
 # Planted assistants and controls
+
+
+def named(response: str, criteria: Any) -> bool:
+    """A judge who passes what names every anchor of the rubric."""
+    return all(name in response for name in criteria.pass_criteria.removeprefix("does act-").split("-"))
 
 
 def graded_by_kind(response: str, criteria: Any) -> bool:
@@ -544,3 +538,15 @@ def test_a_swap_by_which_a_trigger_was_kept_is_a_control_of_its_own():
     assert [turn.assistant for turn in control.turns] == [MESSAGES[1][1], None]
     assert "detective stories" in control.turns[-1].user
     assert proof.controls_of(made_dialogue(EMERGENT), ours) == []
+
+
+@pytest.mark.parametrize("level", ["full", "light", "none"])
+def test_the_forecast_is_what_a_dialogue_with_three_triggers_takes(level):
+    """Each passes where its response names all its anchors, so that all three are kept."""
+    script = Script(acts=lambda _, looks: looks, naming=True, passes=named)
+    critical, last = made_trigger(3, "CRITICAL", "a1", "a2"), made_trigger(5, "RECOVERY", "a1", "a2", "a3")
+    stages = proof.Prover(level, no_rewriting).forecast()
+    proved(script, EMERGENT, critical, last, level=level, matrix=True)
+    for role in ("planner", "auditor", "assistant", "tester", "judge"):
+        counted = [sent for sent, _, _ in script.sent].count(role)
+        assert sum(stage.calls for stage in stages if stage.role == role) == counted, role
