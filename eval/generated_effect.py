@@ -13,8 +13,9 @@ none. Exits 1 when a share is out of its band by more than two standard errors.
 import argparse
 import multiprocessing
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from statistics import NormalDist
 
@@ -38,11 +39,14 @@ SIZES = (11, 20, 60, 200)
 EASES = ((0.0, 0.0), (0.5, 0.5))
 """Standard deviations between personas, on the logit scale: in both arms alike, and in one alone. That is an effect,
 and 0 where there is to be none."""
+PERSONAS = 32
+"""Drawn at once."""
 QUANTILES = np.array([NormalDist().inv_cdf((rank + 0.5) / 60) for rank in range(60)])
 HEADS = "triggers | SD alike | SD alone | true | covered | by those that chose | refused | personas | width"
 NULL_HEADS = "triggers | SD alike | SD alone | effect shown | refused"
 
 
+@cache
 def sampled(passes: int, leaks: int) -> Sampled:
     """Three responses in each arm."""
     arms = ["PASS"] * passes + ["FAIL"] * (3 - passes), ["PASS"] * leaks + ["FAIL"] * (3 - leaks)
@@ -86,26 +90,20 @@ class Cell:
             kept, effect = kept + share * chance.mean(), effect + share * (chance * (p - q)).mean()
         return effect / kept
 
-    def personas(self, rng: np.random.Generator) -> Iterator[list[tuple[Sampled, Sampled]]]:
-        """Of one persona after the other, what chose a kept trigger and what answered it afresh."""
-        while True:
-            count = 3 * rng.integers(1, 4)
-            kinds = rng.choice([*self.kinds], size=count, p=[*self.kinds.values()])
-            alike, alone = (np.full(count, scale * rng.standard_normal()) for scale in (self.alike, self.alone))
-            both = {kind: chances(kind, alike, alone) for kind in self.kinds}
-            arms = np.array([[both[kind][arm][index] for index, kind in enumerate(kinds)] for arm in (0, 1)])
+    def corpus(self, rng: np.random.Generator) -> list[tuple[str, Sampled, Sampled]]:
+        """As many kept triggers as are asked for: with the persona, what chose it, and what answered it afresh."""
+        rows, block = list[tuple[str, Sampled, Sampled]](), 0
+        while len(rows) < self.triggers:
+            counts, block = 3 * rng.integers(1, 4, PERSONAS), block + 1
+            who = np.repeat(np.arange(PERSONAS), counts)
+            alike, alone = (scale * rng.standard_normal(PERSONAS)[who] for scale in (self.alike, self.alone))
+            index = rng.choice(len(self.kinds), size=len(who), p=[*self.kinds.values()])
+            both = np.array([chances(kind, alike, alone) for kind in self.kinds])
+            arms = both[index, :, np.arange(len(who))].T
             chosen, fresh = rng.binomial(3, arms), rng.binomial(3, arms)
             keeps = np.nonzero(IS_KEPT[chosen[0], chosen[1]])[0]
-            yield [(sampled(*chosen[:, index]), sampled(*fresh[:, index])) for index in keeps]
-
-    def corpus(self, rng: np.random.Generator) -> list[tuple[str, Sampled, Sampled]]:
-        """As many kept triggers as are asked for, each with its persona."""
-        rows = list[tuple[str, Sampled, Sampled]]()
-        for number, triggers in enumerate(self.personas(rng)):
-            rows += [(f"p{number}", *trigger) for trigger in triggers]
-            if len(rows) >= self.triggers:
-                return rows[: self.triggers]
-        raise AssertionError("personas do not end")
+            rows += [(f"p{block}-{who[at]}", sampled(*chosen[:, at]), sampled(*fresh[:, at])) for at in keeps]
+        return rows[: self.triggers]
 
 
 def row(cell: Cell) -> str:
