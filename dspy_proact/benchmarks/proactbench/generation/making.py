@@ -243,7 +243,7 @@ class ProactMaker:
                 prompt += product if "product" in _inputs(program) else 0
             in_a_row = 0 if stage == RUBRIC_AUDIT else calls  # beside the audit of the message
             stages.append(StageForecast(stage, role, calls, prompt, completion, in_a_row))
-        return stages
+        return [*stages, *self.prover.forecast(_TRIGGERS)]
 
     def files(self, made: Made) -> Mapping[str, str]:
         """Rows of dialogues and of control turns, audits, the datasheet and the page."""

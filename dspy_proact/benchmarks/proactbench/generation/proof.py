@@ -124,29 +124,30 @@ class Prover:
         charges = {test.made.turn: charge for test, charge in charged if charge is not None}
         return dialogue.model_copy(update={"matrix": rows, "charged": charges})
 
-    def forecast(self) -> list[StageForecast]:
-        """The calls for a dialogue of three triggers, all of them kept, one of which is CRITICAL with two anchors."""
+    def forecast(self, triggers: int) -> list[StageForecast]:
+        """The calls for a dialogue of so many triggers, all of them kept, of which one is CRITICAL with two anchors."""
         if self.level == "none":
             return []
         samples, prefix = SAMPLES[self.level], 1_300
-        tested, fresh, planted = 3 * 2 * 2 * samples + 2 * samples, 3 * 2 * samples, 3 * len(PLANTED)
+        fresh, planted = triggers * 2 * samples, triggers * len(PLANTED)
+        swaps, tested = triggers + 2, 2 * fresh + 2 * samples
         # Name, role, calls, those of them in a row, tokens beyond the conversation, and of the answer.
         rows = [
-            ("swap", "planner", 3 + 2, 2, 900, prefix + 60),
-            ("audit of swap", "auditor", 3 + 2, 2, 300, 60),
+            ("swap", "planner", swaps, 2, 900, prefix + 60),
+            ("audit of swap", "auditor", swaps, 2, 300, 60),
             ("looking and bare", "assistant", tested, 2, 150, 180),
             ("verdicts", "judge", tested, 2, 1_000, 150),
             ("fresh", "tester", fresh, 1, 150, 180),
             ("verdicts of fresh", "judge", fresh, 1, 1_000, 150),
         ]
         matrix = [
-            (KNOWING, "tester", 3, 1, 350, 180),
+            (KNOWING, "tester", triggers, 1, 350, 180),
             ("verdicts of planted", "judge", planted, 1, 1_000, 150),
-            ("offers", "judge", 3, 1, 900, 150),
+            ("offers", "judge", triggers, 1, 900, 150),
         ]
         return [
             StageForecast(name, role, calls, prefix + further, completion, in_a_row=row, items=items)
-            for items, stages in ((None, rows), (MATRIX_DIALOGUES, matrix))
+            for items, stages in ((None, rows), (MATRIX_DIALOGUES, matrix if self.level == "full" else []))
             for name, role, calls, row, further, completion in stages
         ]
 
