@@ -80,6 +80,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         source="Hugging Face dataset bosonai/proactbench, fetched by `datasets` at the first use; a sample is bundled",
         name="proactbench",
         own_case=own_case,
+        making=lazily(f"{_PACKAGE}.generation.making", "making"),
     )
     strata: Sequence[str] = tuple(Phase)
     labels: Sequence[str] = tuple(Grade)

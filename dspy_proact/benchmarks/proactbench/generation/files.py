@@ -1,4 +1,4 @@
-"""The files of a made corpus: rows of the official layout, control turns, audits."""
+"""The files of a made corpus: rows of the official layout, control turns, audits, brief, datasheet, page."""
 
 import hashlib
 import json
@@ -6,22 +6,34 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dspy_proact.benchmarks.proactbench.corpus.rows import TacticalOrder, row_of
-from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief
+from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief, brief_text
+from dspy_proact.benchmarks.proactbench.generation.effect import proof_of
+from dspy_proact.benchmarks.proactbench.generation.made_corpus import MadeCorpus
 from dspy_proact.benchmarks.proactbench.generation.proof import controls_of
 from dspy_proact.benchmarks.proactbench.generation.values import MadeDialogue
-from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Rubric, Trigger, Turn
+from dspy_proact.benchmarks.proactbench.report.corpus_page import corpus_page
+from dspy_proact.benchmarks.proactbench.report.datasheet import datasheet
+from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Rubric, Trigger, Turn, canonical
 from dspy_proact.generation.maker import Kept, Made, Proof
 
 DIALOGUES, CONTROLS, AUDITS = "final_dialogues.jsonl", "controls.jsonl", "audits.jsonl"
+BRIEF, DATASHEET, PAGE = "brief.toml", "datasheet.md", "corpus.html"
 _SCENARIO = "made"
 """Of every dialogue: personas are the units of folds."""
 
 
 def files_of(
-    brief: CorpusBrief, made: Made, proof: Proof, prompts: str, key: Callable[[MadeDialogue], str]
+    brief: CorpusBrief, made: Made, proof: Proof, prompts: Mapping[str, str], key: Callable[[MadeDialogue], str]
 ) -> Mapping[str, str]:
-    """Names and contents."""
-    del brief, proof, prompts
+    """Names and contents.
+
+    Args:
+        brief: What the corpus was made from.
+        made: What came of it.
+        proof: How far it was proved.
+        prompts: sha256 of what a stage says to its model, by stage.
+        key: Names a dialogue.
+    """
     rows, controls, audits = list[Any](), list[Any](), list[Any]()
     for kept in made.kept:
         item: MadeDialogue = kept.item
@@ -31,7 +43,28 @@ def files_of(
             last = len(control.turns)
             controls.append(row_of(control, orders[:last], control_turn=last))
         audits.append({"unique_id_eval": key(item), **_audits(item)})
-    return {DIALOGUES: _lines(rows), CONTROLS: _lines(controls), AUDITS: _lines(audits)}
+    corpus = MadeCorpus(
+        identity=_identity(brief, made, prompts),
+        brief=brief,
+        made=made,
+        level=proof,
+        prompts=prompts,
+        proof=None if proof == "none" else proof_of([kept.item for kept in made.kept], _tester(made)),
+        controls=len(controls),
+        keys={kept.slot: key(kept.item) for kept in made.kept},
+    )
+    texts = {BRIEF: brief_text(brief), DATASHEET: datasheet(corpus), PAGE: corpus_page(corpus)}
+    return {DIALOGUES: _lines(rows), CONTROLS: _lines(controls), AUDITS: _lines(audits), **texts}
+
+
+def _identity(brief: CorpusBrief, made: Made, prompts: Mapping[str, str]) -> str:
+    models = {role: [identity.model_dump(mode="json") for identity in of] for role, of in made.models.items()}
+    return hashlib.sha256(canonical([brief.model_dump(), made.seed, models, prompts])).hexdigest()
+
+
+def _tester(made: Made) -> str:
+    """The models of the fresh answers."""
+    return ", ".join(identity.name for identity in made.models.get("tester", ()))
 
 
 def dialogue_of(kept: Kept, key: str) -> Dialogue:

@@ -9,8 +9,9 @@ import dspy
 
 from dspy_proact.benchmarks.proactbench import embedded
 from dspy_proact.benchmarks.proactbench.corpus.personas import Persona, read_personas
+from dspy_proact.benchmarks.proactbench.embedded_generation import writer
 from dspy_proact.benchmarks.proactbench.generation import rules
-from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief
+from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief, brief_of
 from dspy_proact.benchmarks.proactbench.generation.dialogue import Play, dialogue_rules
 from dspy_proact.benchmarks.proactbench.generation.files import files_of
 from dspy_proact.benchmarks.proactbench.generation.proof import MATRIX_DIALOGUES, Prover
@@ -21,7 +22,7 @@ from dspy_proact.benchmarks.proactbench.generation.values import MadeDialogue, S
 from dspy_proact.benchmarks.proactbench.programs.assistant import ASSISTANT
 from dspy_proact.benchmarks.proactbench.programs.judge import JUDGE
 from dspy_proact.generation.attempt import Attempt, RuleError, rollout_of
-from dspy_proact.generation.maker import Made, Proof, StageForecast, joint_fingerprint
+from dspy_proact.generation.maker import Made, Making, Proof, StageForecast, joint_fingerprint
 from dspy_proact.models import Role
 from dspy_proact.programs.program import Question
 
@@ -44,10 +45,10 @@ _STAGES = {
 _TRIGGERS = 4
 _CHARACTERS_A_TOKEN = 4
 ROLES = {
-    "planner": Role("planner", "roles.planner", "verdict", None),
-    "user": Role("user", "roles.user", "verdict", None),
+    "planner": Role("planner", "roles.planner", "verdict", writer),
+    "user": Role("user", "roles.user", "verdict", writer),
     "assistant": ASSISTANT,
-    "auditor": Role("auditor", "roles.auditor", "verdict", None),
+    "auditor": Role("auditor", "roles.auditor", "verdict", writer),
     "judge": JUDGE,
     "tester": Role("tester", "roles.tester", "response", embedded.assistant),
 }
@@ -247,7 +248,13 @@ class ProactMaker:
 
     def files(self, made: Made) -> Mapping[str, str]:
         """Rows of dialogues and of control turns, audits, the datasheet and the page."""
-        return files_of(self.brief, made, self.proof, self.fingerprint(), self.key)
+        prompts = {stage: program.fingerprint() for stage, program in self.programs.items()}
+        return files_of(self.brief, made, self.proof, prompts, self.key)
+
+
+def making() -> Making:
+    """How corpora of ProactBench are made."""
+    return Making(brief_of, ProactMaker)
 
 
 def _counts(turns: float) -> dict[str, float]:
