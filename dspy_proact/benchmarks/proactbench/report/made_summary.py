@@ -239,6 +239,8 @@ class MadeSummary:
             because = f", most of them at: {self.repairs[0].stage}" if dropped else ""
             lost = f"{counted(self.missing, 'dialogue')} could not be made"
             yield f"{lost}: {counted(len(dropped), 'attempt')} failed{because}."
+        if self.stand_in:
+            return
         if proof and (effect := proof.fresh.get("all")) and (reason := effect.difference.reason):
             yield f"Difference: {reason}."
         if proof and self.corpus.level == "light":

@@ -74,7 +74,7 @@ def test_drafts_show_nothing_and_the_stand_in_measures_nothing():
     assert lead.text == (
         "Demonstration with the embedded stand-in, no real model: 3 dialogues, 9 triggers, which measure nothing."
     )
-    assert (lead.side, lead.number) == (None, None)
+    assert (lead.side, lead.number, lead.caveats) == (None, None, ())
 
 
 def test_a_light_proof_a_shortfall_and_a_missed_bar_are_said():
