@@ -67,8 +67,8 @@ class _Where:
     listed: bool
     examined: bool
 
-    def own(self, declared: "Benchmark[Any, Any]") -> "tuple[Case, str | None] | None":
-        """The person's own conversation and the system prompt in it; None where there is none."""
+    def own(self, declared: "Benchmark[Any, Any]") -> "Case | None":
+        """The person's own conversation; None where there is none."""
         from dspy_proact.files.rows import read_bytes
         from dspy_proact.kept import read_contents
 
@@ -177,7 +177,8 @@ def try_(
     """Try a system prompt: responses with TEXT beside those without it, each with the judge's verdict.
 
     Without TEXT the bare model answers alone. A --conversation is JSON, JSON lines, or text in which `User:` and
-    `Assistant:` begin a message; it ends with the user and is not graded. Nothing is written to disk.
+    `Assistant:` begin a message; it ends with the user and is not graded. A system message in it is part of the
+    conversation: it is sent after TEXT, and without it alone. Nothing is written to disk.
     """
     _refuse_together(text, program, judge_program, where)
     declared = chosen.declared()
@@ -202,7 +203,7 @@ def try_(
     # DSPy would log a line for every response cut at the token limit, which is shown beside it.
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
     own = where.own(declared)
-    prompt = _prompt(text, program, own and own[1])
+    prompt = _prompt(text)
     if judge.name and own:
         say("A conversation of your own has no rubric; --judge is ignored.")
     judges, spec = () if own else judges_of(declared, judge, embedded), model.spec(EMBEDDED)
@@ -218,7 +219,7 @@ def try_(
         roles=roles.specs(declared, embedded),
     )
     say_of_card("--program", getattr(trial.program, "card", None), "assistant", [spec.name])
-    cases = [own[0]] if own else where.cases(declared, settings, embedded)
+    cases = [own] if own else where.cases(declared, settings, embedded)
     if show_prompt:
         from dspy_proact.cli.views.transcript import print_prompts
 
@@ -255,16 +256,12 @@ def _refuse_together(text: str | None, program: Path | None, judge_program: Path
         raise UsageError("TEXT and --program are mutually exclusive: a program has its own prompt")
 
 
-def _prompt(text: str | None, program: Path | None, of_conversation: str | None) -> str | None:
-    """The prompt on trial: TEXT, else the system message of a conversation where no program is named."""
+def _prompt(text: str | None) -> str | None:
+    """The prompt on trial; None without TEXT."""
     prompt = None if text is None else text_of(text) or ""
     if prompt is not None and not prompt.strip():
         raise UsageError(f"{text or 'TEXT'}: the prompt is empty; leave it out for the bare model")
-    if of_conversation is None:
-        return prompt
-    other = "TEXT" if text is not None else "--program" if program else None
-    say(f"The system message of the conversation {f'is left out: {other} is used' if other else 'is the prompt'}.")
-    return prompt if other else of_conversation
+    return prompt
 
 
 def _say_next(text: str | None, prompt: str | None, program: Path | None, graded: bool, takes_prompt: bool) -> None:

@@ -17,6 +17,7 @@ from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import Target
 from dspy_proact.errors import StageError
 from dspy_proact.evaluation.tuning import Feedback
+from dspy_proact.programs.asking import SYSTEM
 
 _POOL = 8
 """Answers of a program to draw demos from, at most."""
@@ -116,7 +117,7 @@ class Training:
         keys = set[str]()
         for predictor in program.predictors():
             for demo in map(dict, predictor.demos):
-                inputs = {name: demo[name] for name in predictor.signature.input_fields if name in demo}
+                inputs = {name: demo[name] for name in (*predictor.signature.input_fields, SYSTEM) if name in demo}
                 keys |= {demo["key"]} if "key" in demo else self._keys.get(_written(inputs), set())
         return frozenset(keys)
 

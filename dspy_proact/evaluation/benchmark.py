@@ -56,9 +56,9 @@ class CorpusFacts:
     """Where the published corpus comes from."""
     name: str | None = None
     """Of the published corpus, as `--corpus` takes it; None where there is only the bundled one."""
-    own_case: Callable[[bytes, str], tuple[Case, str | None]] | None = None
+    own_case: Callable[[bytes, str], Case] | None = None
     """For `try --conversation`, where a person's own text makes a case: the case in the bytes of a file, without a
-    grade, and the system prompt in it, if any. Raises a `CorpusError` that names its second argument, the source."""
+    grade. Raises a `CorpusError` that names its second argument, the source."""
     making: Callable[[], Any] | None = None
     """Gives how corpora are made, a `generation.maker.Making`; None where none can be."""
 
@@ -182,6 +182,12 @@ class Benchmark(Generic[Answer, Detail]):
     def judge(self, settings: Settings, start: Start) -> Any | None:
         """The judge, a `dspy.Module`; None where answers are graded without a model. Raises as `program` does."""
         return None
+
+    def require(self, cases: Sequence[Case], program: Any, judges: Sequence[Any]) -> None:
+        """Raise a `UsageError` where programs cannot take the views of these cases; nothing was asked yet.
+
+        `program` is the one under test, None where answers exist already; `judges` are those that grade.
+        """
 
     def stand_in(self, role: str) -> StandIn | StandInFields | None:
         """What the embedded model answers as `assistant`, `judge` or one of `roles`; None without a stand-in."""

@@ -89,6 +89,8 @@ class Execution:
         self._declared, self._case_set, self._settings = declared, case_set, settings
         self._judges, self._gate = {judge.model.name: judge for judge in judges}, gate
         self._assistant = answering if isinstance(answering, Participant) else None
+        tested = self._assistant and self._assistant.ask.program
+        declared.require(case_set.cases, tested, [judge.ask.program for judge in judges])
         self._copied = answering if isinstance(answering, Responses) else None
         self._keeps_inputs = keep_inputs or not case_set.corpus.private
         self.manifest = self._begun(answering)

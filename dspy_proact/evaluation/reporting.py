@@ -73,6 +73,8 @@ class Column:
     """Its value for an outcome and one of its verdicts; None where there is nothing."""
     of_verdict: bool = False
     """Whether it stands among those of verdicts, after the response."""
+    optional: bool = False
+    """Whether a table leaves it out in which no case has a value of it."""
 
 
 @dataclass(frozen=True)

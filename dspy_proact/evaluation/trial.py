@@ -156,7 +156,7 @@ class Trial:
 
     def prompts(self, case: Case) -> list[Prompt]:
         """What each model is sent first about a case, on trial and then bare; no call is made."""
-        self._require_alone([case])
+        self._require([case])
         tested, judge = ([one for one in self.models if one.role.name == role] for role in ("assistant", "judge"))
         answering = [(model, ask) for model in tested for ask in self._asks if ask.lm]
         judging = [(model, self._grading) for model in judge if self._grading]
@@ -173,7 +173,7 @@ class Trial:
 
     async def arun(self, cases: Sequence[Case]) -> Tried:
         """Async version of `run`."""
-        self._require_alone(cases)
+        self._require(cases)
         votes = 1 if self._grading else 0
         work = [_Work(self._declared, case, ask, self._grading, votes) for case in cases for ask in self._asks]
         sides, halt = await _at_once(work, self.models, self._gate)
@@ -181,9 +181,10 @@ class Trial:
         pairs = [Pair(case, next(following) if self.program is not None else None, next(following)) for case in cases]
         return Tried(tuple(pairs), halt)
 
-    def _require_alone(self, cases: Sequence[Case]) -> None:
+    def _require(self, cases: Sequence[Case]) -> None:
         if chained := next((case.key for case in cases if case.chain), None):
             raise UsageError(f"{chained}: as set, it takes the answers before it, which a trial does not ask for")
+        self._declared.require(cases, self.program, ())
 
 
 def examine(declared: Benchmark[Any, Any], judge: Any, model: Model, gate: Gate, settings: Settings) -> Tried:

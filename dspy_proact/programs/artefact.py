@@ -17,7 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from dspy_proact.errors import UsageError
 from dspy_proact.kept import Kind, content_of, first_fault, open_to_read, read_contents, require_finite, write_file
-from dspy_proact.programs.asking import image_inputs
+from dspy_proact.programs.asking import SYSTEM, image_inputs
 from dspy_proact.programs.card import Card
 from dspy_proact.types import Frozen
 
@@ -196,7 +196,7 @@ def _signature(predictor: dspy.Predict) -> type[dspy.Signature]:
 
 
 def _demo_fields(declared: type[dspy.Signature]) -> frozenset[str]:
-    return frozenset(declared.fields) | {"augmented"}
+    return frozenset(declared.fields) | {"augmented", SYSTEM}
 
 
 def signature_of(program: dspy.Module, names: Container[str]) -> str:

@@ -1,9 +1,11 @@
 """How a program asks a model: one body, which `forward` runs with `ask_now`, and `aforward` awaits with `ask`."""
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 import dspy
@@ -16,6 +18,11 @@ from dspy_proact.programs.answer import Answer, mark_cut, ours
 T = TypeVar("T")
 _REPAIRED = ("empty", "filtered", "tool_call", "unreadable")
 """Reasons for which an answer is asked for once more; what was refused, too long or cut would be so again."""
+SYSTEM = "system"
+"""Name of an input that an adapter may read though no signature declares it: the system text of one case alone.
+
+Few cases have one. A declared field would change the signature, its hash and every request without one.
+"""
 
 
 Asking = Callable[..., Awaitable[Answer]]
@@ -25,13 +32,28 @@ Asking = Callable[..., Awaitable[Answer]]
 async def ask(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
     """Ask and await the answer."""
     with ours() as calls, dspy.context(adapter=adapter):
-        return mark_cut(await predictor.acall(**inputs), calls)
+        return mark_cut(await predictor.acall(**declaring(predictor, inputs)), calls)
 
 
 async def ask_now(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
     """Ask and block until the answer is there."""
     with ours() as calls, dspy.context(adapter=adapter):
-        return mark_cut(predictor(**inputs), calls)
+        return mark_cut(predictor(**declaring(predictor, inputs)), calls)
+
+
+def declaring(predictor: dspy.Predict, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs as DSPy takes them: it warns of one that the signature of the call does not declare."""
+    signature = cast("Any", predictor.signature)
+    if SYSTEM not in inputs or SYSTEM in signature.input_fields:
+        return {**inputs}
+    return {**inputs, "signature": _with_system(signature)}
+
+
+@lru_cache(maxsize=64)  # adapters remember what they make of a signature
+def _with_system(signature: Any) -> type[dspy.Signature]:
+    made: type[dspy.Signature] = signature.append(SYSTEM, dspy.InputField(), str)
+    made.__doc__ = signature.__doc__  # DSPy has changed its blanks
+    return made
 
 
 async def ask_for_fields(
@@ -100,6 +122,20 @@ def run_here(body: Coroutine[Any, Any, T]) -> T:
         return pool.submit(copy_context().run, run).result()
 
 
+def takes(module: dspy.Module, name: str) -> bool:
+    """Whether a module takes an input of this name.
+
+    It is a parameter of what it is called by, or goes with all others to predictors, one of which declares it.
+    """
+    called: Any = next(
+        call for way in ("answer_by", "aforward", "forward") if (call := getattr(module, way, None)) is not None
+    )
+    parameters = inspect.signature(called).parameters
+    passes_on = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    signatures = [cast("type[dspy.Signature]", predictor.signature) for predictor in module.predictors()]
+    return name in parameters or (passes_on and any(name in signature.input_fields for signature in signatures))
+
+
 def image_inputs(program: dspy.Module) -> list[str]:
     """Names of the inputs of a program's predictors that are images, or hold some."""
     signatures = [cast("type[dspy.Signature]", predictor.signature) for predictor in program.predictors()]
@@ -111,4 +147,5 @@ def image_inputs(program: dspy.Module) -> list[str]:
 def rendered(predictor: dspy.Predict, adapter: dspy.Adapter, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The messages that a predictor sends under an adapter; inputs that it does not take are left out."""
     signature = cast("type[dspy.Signature]", predictor.signature)
-    return adapter.format(signature, predictor.demos, {name: inputs[name] for name in signature.input_fields})
+    taken = {name: inputs[name] for name in signature.input_fields}
+    return adapter.format(signature, predictor.demos, taken | {name: inputs[name] for name in inputs if name == SYSTEM})

@@ -18,7 +18,7 @@ from dspy_proact.models.allowed import AllowedModels
 from dspy_proact.models.dspy_internals import NO_RESPONSE, async_engine_of
 from dspy_proact.models.engine import Described
 from dspy_proact.programs.answer import Answer, mark_cut, ours
-from dspy_proact.programs.asking import ask
+from dspy_proact.programs.asking import ask, declaring
 from dspy_proact.programs.fenced_json import FencedJSON
 
 _LEAN: Mapping[str, object] = {"disable_history": True, "max_trace_size": 0, "warn_on_type_mismatch": False}
@@ -60,7 +60,7 @@ class Direct:
             listening = _Listening(self._lm.engine)
             try:
                 with dspy.context(lm=self._lm.copy(engine=listening), adapter=adapter, callbacks=[], **_LEAN):
-                    predictor(**inputs)
+                    predictor(**declaring(predictor, inputs))
             except _Heard as heard:
                 self._forms[kind] = heard.request
         return self._forms[kind]

@@ -69,6 +69,8 @@ def columns(summary: MeasuredRun) -> list[Column]:
     """
     nouns, manifest, columns = summary.nouns, summary.manifest, reporting_of(summary.benchmark).columns
     declared = (Column("detail", "string", _detail, of_verdict=True),) if columns is None else columns
+    outcomes = summary.outcomes
+    declared = [of for of in declared if not of.optional or any(of.of(one, None) is not None for one in outcomes)]
     program = manifest.identity.assistant.program if manifest else None
     judging = {judge.model: judge.program for judge in manifest.identity.judges} if manifest else {}
     table = [

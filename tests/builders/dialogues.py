@@ -14,7 +14,7 @@ from dspy_proact.errors import CorpusError
 Row = dict[str, Any]
 
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
-HIDDEN_FIELDS = ("token_usage", "trigger_stats")
+HIDDEN_FIELDS = ("token_usage", "trigger_stats", "anchors", "proof")
 """Fields of a row that nobody may see and nothing checks; `planner` and `evaluation_result` hide deeper."""
 
 
@@ -35,6 +35,8 @@ def row(**changes: Any) -> Row:
         "turn_records": records,
         "trigger_stats": {"EMERGENT": {"PASS": 1, "PARTIAL": 0, "FAIL": 0, "SKIPPED": 0}},
         "token_usage": {"planner": {"prompt_tokens": 11, "completion_tokens": 7, "calls": 5}},
+        "anchors": [{"id": "a1", "fact": "the ferry stops on Sunday", "keys": ["ferry"]}],
+        "proof": {"2": {"kept": True}},
         **changes,
     }
 

@@ -152,23 +152,23 @@ def test_a_conversation_can_come_from_standard_input(proact, monkeypatch):
 
 
 @pytest.mark.parametrize("other", [None, "TEXT", "--program"])
-def test_the_system_message_of_a_log_is_the_prompt_where_there_is_no_other(proact, server, monkeypatch, other):
+def test_the_system_message_of_a_log_is_part_of_the_conversation_and_comes_after_the_prompt(
+    proact, server, monkeypatch, other
+):
     monkeypatch.setattr(
         "dspy_proact.evaluation.participant.compiled_program",
-        lambda declared, settings, start, *_: assistant.Assistant(start.prompt or PROMPT),
+        lambda declared, settings, start, *_: assistant.Assistant(start.prompt or (PROMPT if other else None)),
     )
     command = against(server, text=PROMPT if other == "TEXT" else None)[:-2]
     program = ["--program", "best.json"] if other == "--program" else []
-    status, _, err = proact(*command, *program, "--conversation", talk(LOG, "log.json"))
-    prompted, bare = sorted(server.sent, key=is_prompted, reverse=True)
-    assert (status, bare.messages) == (0, LOG["messages"][1:])
-    if other:
-        assert prompted.messages[0]["content"] == PROMPT
-        assert f"The system message of the conversation is left out: {other} is used." in err
-    else:
-        assert prompted.messages == LOG["messages"]
-        assert "The system message of the conversation is the prompt." in err
-        assert "--system-prompt @FILE" in err  # for what begins with @ would be read as a file's name
+    status, out, _ = proact(*command, *program, "--conversation", talk(LOG, "log.json"), "--whole")
+    bare, *prompted = sorted(server.sent, key=lambda sent: len(sent.text))
+    assert (status, bare.messages) == (0, LOG["messages"])
+    rules = LOG["messages"][0]["content"]
+    texts = [sent.messages[0]["content"] for sent in prompted]
+    assert texts == ([f"{PROMPT}\n\n{rules}"] if other else [])
+    assert "what the assistant was told before the conversation" in out
+    assert rules.split("\n", maxsplit=1)[0] in out
 
 
 # What is shown

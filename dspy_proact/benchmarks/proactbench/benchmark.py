@@ -12,7 +12,6 @@ from dspy_proact.benchmarks.proactbench.types import (
     HELD_BACK,
     NOUNS,
     UNWANTED,
-    AssistantView,
     ControlView,
     Grade,
     JudgeView,
@@ -20,9 +19,10 @@ from dspy_proact.benchmarks.proactbench.types import (
     Phase,
     Response,
     Verdict,
-    conversation_of,
+    assistant_view,
     dialogue_mark,
 )
+from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import (
     NO_ROLES,
     Benchmark,
@@ -56,7 +56,7 @@ VERDICT_TOKENS = (450, 550)
 
 def answer_calls(case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
     """The bare chat, or what a prompt makes of it."""
-    return [ExpectedCall(program.messages(AssistantView.of(conversation_of(case.view)).inputs), RESPONSE_TOKENS)]
+    return [ExpectedCall(program.messages(assistant_view(case.view).inputs), RESPONSE_TOKENS)]
 
 
 def grade_calls(case: Case, answer: Response | None, judge: Any, settings: Settings) -> Sequence[ExpectedCall]:
@@ -126,7 +126,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def mark(self, view: BaseModel) -> str:
         """Of the dialogue."""
-        return dialogue_mark(conversation_of(view))
+        return dialogue_mark(view)
 
     def program(self, settings: Settings, start: Start, roles: Mapping[str, Any] = NO_ROLES) -> "Assistant":
         """The bare chat, or one with a system prompt."""
@@ -140,6 +140,23 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
         return OfficialJudge() if start.prompt == "official" else Judge()
 
+    def require(self, cases: Sequence[Case], program: Any, judges: Sequence[Any]) -> None:
+        """The system text of a dialogue reaches the program under test and the judges, or nothing is asked."""
+        views = [case.view for case in cases]
+        if not (count := sum(bool(getattr(view, "system", None)) for view in views)):
+            return
+        from dspy_proact.benchmarks.proactbench.programs import OfficialJudge
+        from dspy_proact.programs.asking import SYSTEM, takes
+
+        if program is not None and not takes(program, SYSTEM):
+            raise UsageError(
+                f"`program`: takes no `{SYSTEM}`, and {count} of {len(views)} cases have a system text of their own, "
+                f"such as a product's rules; give it an input `{SYSTEM}: str` that it passes to its model"
+            )
+        for judge in judges:
+            if isinstance(judge, OfficialJudge):
+                judge.require(views)
+
     def stand_in(self, role: str) -> StandIn:
         """Rules that take up what was disclosed, and that look for it."""
         from dspy_proact.benchmarks.proactbench.embedded import assistant, judge
@@ -147,8 +164,11 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         return assistant if role == "assistant" else judge
 
     def inputs(self, view: BaseModel) -> dict[str, Any]:
-        """The curated turns before, whatever was answered at them, and the message that awaits its response."""
-        return AssistantView.of(conversation_of(view)).inputs
+        """The curated turns before, whatever was answered at them, and the message that awaits its response.
+
+        The dialogue's system text comes beside them where it has one.
+        """
+        return assistant_view(view).inputs
 
     def answer_of(self, prediction: Any) -> Response:
         """The response, and whether it was cut."""

@@ -10,6 +10,9 @@ from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.evaluation.responses import Responses, response_stage
 from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord, Failure, RoleIdentity, Settings, StageEvent
 
+OWN_ROW = "own_row"
+"""In the `meta` of a control case that is a row of a corpus's controls."""
+
 
 def case_set_of(corpus: Corpus, controls: bool = True) -> CaseSet:
     """The cases of a corpus: its triggers and then, if they are wanted, its control turns, each in its order."""
@@ -23,11 +26,11 @@ def case_set_of(corpus: Corpus, controls: bool = True) -> CaseSet:
     return CaseSet((*cases_of(corpus), *(controls_of(corpus) if controls else ())), record, corpus.sha256)
 
 
-def own_case(data: bytes, source: str) -> tuple[Case, str | None]:
-    """A conversation in any of the field's forms that ends with the user's message, and the system prompt in it."""
+def own_case(data: bytes, source: str) -> Case:
+    """A conversation in any of the field's forms that ends with the user's message, with the system text in it."""
     transcript = parse_transcript(data, source)
-    view = ControlView(conversation=transcript.turns, turn=len(transcript.turns))
-    return Case(key="", group="", stratum="", view=view), transcript.system
+    view = ControlView(conversation=transcript.turns, turn=len(transcript.turns), system=transcript.system)
+    return Case(key="", group="", stratum="", view=view)
 
 
 def answered_corpus(results: Results, named: str | None) -> Corpus | None:
@@ -59,22 +62,23 @@ def cases_of(corpus: Corpus) -> tuple[Case, ...]:
 
 
 def controls_of(corpus: Corpus) -> tuple[Case, ...]:
-    """One case a control turn, in the order of the corpus."""
+    """One case a control turn, in the order of the corpus, and then one a row of its controls, whose `meta` says so."""
+    chosen = [(dialogue, turn) for dialogue in corpus.dialogues for turn in control_turns(dialogue)]
     return tuple(
-        _case(dialogue, CONTROL, ControlView.of(dialogue, turn))
-        for dialogue in corpus.dialogues
-        for turn in control_turns(dialogue)
+        _case(dialogue, CONTROL, ControlView.of(dialogue, turn), **more)
+        for turns, more in ((chosen, {}), (corpus.controls, {OWN_ROW: 1}))
+        for dialogue, turn in turns
     )
 
 
-def _case(dialogue: Dialogue, stratum: str, view: JudgeView | ControlView) -> Case:
+def _case(dialogue: Dialogue, stratum: str, view: JudgeView | ControlView, **more: int) -> Case:
     curated = dialogue.turns[view.turn - 1].assistant or ""
     return Case(
         key=trigger_key(dialogue.origin.dialogue, view.turn),
         group=dialogue.origin.scenario,
         stratum=stratum,
         view=view,
-        meta={**dialogue.origin.model_dump(), "turn": view.turn, "curated_response": curated},
+        meta={**dialogue.origin.model_dump(), "turn": view.turn, "curated_response": curated, **more},
     )
 
 

@@ -32,6 +32,7 @@ from dspy_proact.evaluation.tuning import (
 )
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.programs.artefact import ProgramRole
+from dspy_proact.programs.asking import SYSTEM
 from dspy_proact.runs import Case, Scored
 
 HINT = files("dspy_proact.benchmarks.proactbench").joinpath("hint.txt").read_text("utf-8").strip()
@@ -127,6 +128,8 @@ class ProactTuning(Tuning):
                 shown["history (the user's messages alone)"] = [Turn.model_validate(turn).user for turn in value]
             elif name == "conversation":
                 shown["conversation (the user's last message alone)"] = Turn.model_validate(value[-1]).user
+            elif name == SYSTEM:
+                shown["system (rules and data of this conversation alone)"] = value
             else:
                 shown[name] = value
         return shown
@@ -158,8 +161,7 @@ class ProactTuning(Tuning):
             verdict = Verdict(reasoning=prediction.reasoning, evidence=evidence, grade=Grade(prediction.grade))
             return Scored(verdict.grade.score, verdict.grade, verdict, verdict.verified)
 
-        inputs = {"conversation": list(view.conversation), "rubric": view.rubric, "response": answer.text}
-        return JudgeQuestion(inputs, read)
+        return JudgeQuestion(view.inputs(answer.text), read)
 
     def worked(self, item: RatedItem, inputs: dspy.Example, before: ScoredPrediction | None) -> dspy.Example:
         """The example with what a judge that agrees with people would have answered.

@@ -192,18 +192,20 @@ class AssistantView(Frozen):
     """The curated turns before the trigger."""
     user_message: str
     """The user's message at the trigger."""
+    system: str | None = _system()
+    """System text of the dialogue."""
 
     @classmethod
-    def of(cls, conversation: Sequence[Turn]) -> "AssistantView":
+    def of(cls, conversation: Sequence[Turn], system: str | None = None) -> "AssistantView":
         """The view on a conversation whose last turn awaits its response."""
         *history, last = conversation
         assert last.assistant is None, "the last turn must await its response"
-        return cls(history=tuple(history), user_message=last.user)
+        return cls(history=tuple(history), user_message=last.user, system=system)
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """What the assistant is called with."""
-        return {"history": list(self.history), "user_message": self.user_message}
+        """What the assistant is called with; `system` only where there is one."""
+        return {"history": list(self.history), "user_message": self.user_message, **_as_input(self.system)}
 
 
 class JudgeView(Frozen):
@@ -213,15 +215,19 @@ class JudgeView(Frozen):
     """Turns 1 to t; `assistant` is None at turn t only."""
     turn: int
     rubric: Rubric
+    system: str | None = _system()
+    """System text of the dialogue."""
 
     @classmethod
     def of(cls, dialogue: Dialogue, trigger: Trigger) -> "JudgeView":
         """The view on a trigger of a dialogue; the curated response at the trigger is left behind."""
-        return cls(conversation=_awaiting(dialogue, trigger.turn), turn=trigger.turn, rubric=trigger.rubric)
+        turns, system = _awaiting(dialogue, trigger.turn), dialogue.system
+        return cls(conversation=turns, turn=trigger.turn, rubric=trigger.rubric, system=system)
 
     def inputs(self, response: str) -> dict[str, Any]:
-        """What the judge of a response is called with."""
-        return {"conversation": list(self.conversation), "rubric": self.rubric, "response": response}
+        """What the judge of a response is called with; `system` only where there is one."""
+        shown = {"conversation": list(self.conversation), "rubric": self.rubric, "response": response}
+        return {**shown, **_as_input(self.system)}
 
 
 class ControlView(Frozen):
@@ -230,15 +236,17 @@ class ControlView(Frozen):
     conversation: tuple[Turn, ...]
     """Turns 1 to t; `assistant` is None at turn t only."""
     turn: int
+    system: str | None = _system()
+    """System text of the dialogue."""
 
     @classmethod
     def of(cls, dialogue: Dialogue, turn: int) -> "ControlView":
         """The view on a turn of a dialogue, counted from 1; its curated response is left behind."""
-        return cls(conversation=_awaiting(dialogue, turn), turn=turn)
+        return cls(conversation=_awaiting(dialogue, turn), turn=turn, system=dialogue.system)
 
     def inputs(self, response: str) -> dict[str, Any]:
-        """What the detector of offers in a response is called with."""
-        return {"conversation": list(self.conversation), "response": response}
+        """What the detector of offers in a response is called with; `system` only where there is one."""
+        return {"conversation": list(self.conversation), "response": response, **_as_input(self.system)}
 
 
 def canonical(values: object) -> bytes:
@@ -247,15 +255,21 @@ def canonical(values: object) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def conversation_of(view: object) -> tuple[Turn, ...]:
-    """The turns of a case, those at which initiative is asked for and control turns alike."""
+def assistant_view(view: object) -> AssistantView:
+    """What the assistant sees of a case, at a turn where initiative is asked for and at a control turn alike."""
     assert isinstance(view, JudgeView | ControlView), "ProactBench makes its own cases"
-    return view.conversation
+    return AssistantView.of(view.conversation, view.system)
 
 
-def dialogue_mark(conversation: Sequence[Turn]) -> str:
-    """A mark of the dialogue that a conversation is from: 16 hex digits of sha256 over how it begins."""
-    return hashlib.sha256(conversation[0].user.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def dialogue_mark(view: object) -> str:
+    """A mark of the dialogue that a case is from: 16 hex digits of sha256 over how its conversation begins."""
+    seen = assistant_view(view)
+    first = seen.history[0].user if seen.history else seen.user_message
+    return hashlib.sha256(first.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _as_input(system: str | None) -> dict[str, str]:
+    return {} if system is None else {"system": system}
 
 
 def _awaiting(dialogue: Dialogue, turn: int) -> tuple[Turn, ...]:

@@ -81,7 +81,8 @@ def reading_of(
 
 def _gist(reading: Reading) -> tuple[str, str]:
     """The message that awaits an answer, with its speaker: the last of a chat, or the first field."""
-    section = next(iter(reading.sections))
+    chats = (section for section in reading.sections if section.kind == "chat")
+    section = next(chats, reading.sections[0])
     return section.items[-1] if section.kind == "chat" else section.items[0]
 
 

@@ -241,15 +241,14 @@ def test_each_way_to_ask_takes_them_and_an_answer_is_history_of_the_next_questio
     assert [[message["content"] for message in sent.messages] for sent in server.sent[1:]] == [texts] * 2
 
 
-def test_a_system_message_is_the_prompt_of_an_assistant_without_one(server):
+def test_a_system_message_comes_after_the_prompt_of_the_assistant(server):
     bare = Assistant()
     fields = {"role": "system", "content": "Be kind.\n\nBe brief."}
     assert messages_of(server, [*SYSTEM_MESSAGES, *CHAT], bare) == [fields, *CHAT, LAST]
     assert messages_of(server, {"messages": SYSTEM_MESSAGES}, bare) == [fields, LAST]
     assert messages_of(server, CHAT, bare) == [*CHAT, LAST], "it is of that call alone"
-    with pytest.warns(UserWarning, match="its system message is left out"):
-        sent = messages_of(server, [*SYSTEM_MESSAGES, *CHAT], Assistant("Look ahead."))
-    assert sent == [{"role": "system", "content": "Look ahead."}, *CHAT, LAST]
+    sent = messages_of(server, [*SYSTEM_MESSAGES, *CHAT], Assistant("Look ahead."))
+    assert sent == [{"role": "system", "content": "Look ahead.\n\nBe kind.\n\nBe brief."}, *CHAT, LAST]
 
 
 NO_HISTORIES = {

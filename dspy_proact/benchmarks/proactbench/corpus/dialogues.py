@@ -1,4 +1,4 @@
-"""The corpus of dialogues, from the official file, the dataset of the hub, or the bundled sample.
+"""The corpus of dialogues: from the official file, the folder of a made corpus, the hub, or the bundled sample.
 
 A row of the official file stops here. What programs may see goes into a `Dialogue`; ids and grouping keys go into its
 `Origin`. The fields that the format knows and nobody may see (the planner's notes, token usage, results of older
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Self, TypeVar
 
 from pydantic import Field
 
@@ -26,7 +26,9 @@ DATA = files("dspy_proact.benchmarks.proactbench") / "data"
 """The files that come with the package."""
 _DATASET = "bosonai/proactbench"
 """The official dataset on the Hugging Face hub."""
-_FILE = "final_dialogues.jsonl"
+FILE, CONTROLS_FILE = "final_dialogues.jsonl", "controls.jsonl"
+"""Of the published dataset and of a folder; the second is of a folder alone, which may lack it."""
+AnyRow = TypeVar("AnyRow", bound="Row")
 CONTROL_RULE = (
     "control turns: without a trigger and at least 2 turns from any, at most as many as the dialogue has triggers, and "
     "the last turn of a dialogue without a RECOVERY trigger"
@@ -142,6 +144,20 @@ class Row(DialogueRow):
             taken.add(point.turn)
 
 
+class ControlRow(Row):
+    """One line of `controls.jsonl`: a dialogue in which nothing is to be taken up, and the turn that is answered."""
+
+    control_turn: int
+
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        """Likewise; it has no trigger, and a turn of this number."""
+        yield from super().misfits()
+        if self.trigger_points:
+            yield "trigger_points", "a control has no trigger; leave them out of it"
+        if not 1 <= self.control_turn <= (last := len(self.turn_records)):
+            yield "control_turn", f"there is no turn {self.control_turn}: the last one is {last}"
+
+
 @dataclass(frozen=True)
 class Corpus:
     """Dialogues that were validated as a whole, and where they come from."""
@@ -154,6 +170,8 @@ class Corpus:
     """In the order of the file."""
     ignored_fields: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
     """How often each field occurred that the format does not know, by dotted name."""
+    controls: tuple[tuple[Dialogue, int], ...] = ()
+    """Dialogues that are control cases only, each with its control turn; empty but for a made corpus."""
 
     def __repr__(self) -> str:
         return f"Corpus({self.name!r}, {len(self.dialogues):,} dialogues, {self.trigger_count:,} triggers)"
@@ -165,20 +183,26 @@ class Corpus:
         Raises a `CorpusError` where a line is at fault, two rows have one `unique_id_eval`, or there is no dialogue or
         no trigger in all.
         """
-        dialogues: list[Dialogue] = []
         ignored = Counter[str]()
-        first_lines: dict[str, int] = {}
-        for line in lines_in(lines, source):
-            row = Row.of(line)
-            if (first := first_lines.setdefault(row.unique_id_eval, line.number)) != line.number:
-                raise line.error(f"the same key stands on line {first}; keep one of the two rows", "unique_id_eval")
-            dialogues.append(row.dialogue())
-            ignored.update(row.unknown_fields())
+        dialogues = [row.dialogue() for row in _rows(Row, lines, source, ignored)]
         if not dialogues:
             raise CorpusError("empty: there is no dialogue in it", source=source)
         if not any(dialogue.triggers for dialogue in dialogues):
             raise CorpusError("no dialogue has a trigger, so there is nothing to measure", source=source)
         return cls(name, revision, tuple(dialogues), dict(sorted(ignored.items())))
+
+    def with_controls(self, lines: Iterable[str], source: str) -> Self:
+        """The same with the dialogues of a file that are control cases only; raises as `of` does for a line.
+
+        Their keys are none of the other dialogues'.
+        """
+        taken, ignored = {dialogue.origin.dialogue for dialogue in self.dialogues}, Counter(self.ignored_fields)
+        controls = [(row.dialogue(), row.control_turn) for row in _rows(ControlRow, lines, source, ignored)]
+        for dialogue, _ in controls:
+            if (key := dialogue.origin.dialogue) in taken:
+                problem = f"{key!r} is the key of a dialogue with triggers too; give the control one of its own"
+                raise CorpusError(problem, source=source, field="unique_id_eval")
+        return replace(self, controls=tuple(controls), ignored_fields=dict(sorted(ignored.items())))
 
     def require(self, keys: Iterable[str], source: str) -> None:
         """Raise a `UsageError` where keys of triggers in a results file are none of this corpus."""
@@ -211,13 +235,27 @@ class Corpus:
         for number, dialogue in enumerate(self.dialogues):
             digest.update(b"," * (number > 0) + canonical(dialogue.model_dump(mode="json")))
         digest.update(b"]")
+        for dialogue, turn in self.controls:
+            digest.update(canonical({"control": dialogue.model_dump(mode="json"), "turn": turn}))
         return digest.hexdigest()
 
 
-def load_corpus(spec: str, revision: str | None = None) -> Corpus:
-    """The corpus that is asked for: `sample`, `proactbench`, `proactbench@REVISION`, or the path of an official file.
+def _rows(kind: type[AnyRow], lines: Iterable[str], source: str, ignored: Counter[str]) -> Iterator[AnyRow]:
+    """The rows of a file, whose unknown fields are counted; raises a `CorpusError` for a key that stands twice."""
+    first_lines: dict[str, int] = {}
+    for line in lines_in(lines, source):
+        row = kind.of(line)
+        if (first := first_lines.setdefault(row.unique_id_eval, line.number)) != line.number:
+            raise line.error(f"the same key stands on line {first}; keep one of the two rows", "unique_id_eval")
+        ignored.update(row.unknown_fields())
+        yield row
 
-    A file with one of these names is given as `./sample`. `revision` is used where `proactbench` pins none, such as the
+
+def load_corpus(spec: str, revision: str | None = None) -> Corpus:
+    """The corpus that is asked for: `sample`, `proactbench`, `proactbench@REVISION`, or a path.
+
+    That of an official file, or of the folder of a made corpus. A file with one of these names is given as `./sample`.
+    `revision` is used where `proactbench` pins none, such as the
     commit that a resumed run has recorded. Raises a `CorpusError` where there is no such corpus, it is not valid, or a
     revision is given for what has none.
     """
@@ -230,7 +268,17 @@ def load_corpus(spec: str, revision: str | None = None) -> Corpus:
         raise CorpusError("only proactbench has revisions; leave the revision out", source=spec)
     if spec == "sample":
         return replace(read_jsonl(sample_path()), name=spec)
-    return read_jsonl(spec)
+    return read_folder(Path(spec)) if (Path(spec) / FILE).is_file() else read_jsonl(spec)
+
+
+def read_folder(folder: Path) -> Corpus:
+    """Read the folder of a made corpus: its dialogues, and its controls where it has any; raises as `read_jsonl`."""
+    corpus = replace(read_jsonl(folder / FILE), name=str(folder))
+    source = str(folder / CONTROLS_FILE)
+    if not Path(source).exists():
+        return corpus
+    with opened(source, "the folder of a made corpus") as file:
+        return corpus.with_controls(lines_of(file, source), source)
 
 
 def read_dataset(revision: str | None = None) -> Corpus:
@@ -239,9 +287,9 @@ def read_dataset(revision: str | None = None) -> Corpus:
     A revision (a branch, tag or commit; None is the default branch) is resolved once, to the commit that is then read
     and that `Corpus.revision` records.
     """
-    instead = f"download {_FILE} and give its path"
+    instead = f"download {FILE} and give its path"
     commit = hub_commit(_DATASET, revision, instead)
-    source = f"{_DATASET}@{commit}/{_FILE}"
+    source = f"{_DATASET}@{commit}/{FILE}"
     lines = text_lines(f"hf://datasets/{source}", source, instead)
     return Corpus.of(lines, name="proactbench", source=source, revision=commit)
 

@@ -92,6 +92,8 @@ class ItemRow(rows.OwnPart):
     response: str
     turn: int | None = None
     """What the conversation has anyhow; where it is given it must agree."""
+    system_text: rows.Text | None = None
+    """What the assistant was told in this conversation alone."""
     judge: GradeWord = None
     scenario: rows.Name = ""
     persona: rows.Name = ""
@@ -112,7 +114,8 @@ class ItemRow(rows.OwnPart):
     def rated_item(self) -> RatedItem:
         """The item."""
         turns = tuple(Turn(user=turn.user, assistant=turn.assistant) for turn in self.conversation)
-        view = JudgeView(conversation=turns, turn=len(turns), rubric=rubric_of(self.rubric.phase, self.rubric))
+        rubric = rubric_of(self.rubric.phase, self.rubric)
+        view = JudgeView(conversation=turns, turn=len(turns), rubric=rubric, system=self.system_text)
         origin = self.scenario, self.persona
         return rated_item(self.item, view, self.response, *origin, judge=self.judge, model=self.model)
 
@@ -172,6 +175,8 @@ class RawItem(rows.RawPart):
     user_message: rows.Text | None = None
     model_response: str
     rubric: RawRubric
+    system_text: rows.Text | None = None
+    """Not of the published study: what the assistant was told in this conversation alone."""
     # Unread: what no program sees.
     dialogue_id: object = None
     judge_rationale: object = None
@@ -184,7 +189,7 @@ class RawItem(rows.RawPart):
         """The item; `misfits` must be empty."""
         rubric = rubric_of(self.trigger_type, self.rubric)
         conversation = turns_of([message.content for message in self._messages()])
-        view = JudgeView(conversation=conversation, turn=self.turn_index, rubric=rubric)
+        view = JudgeView(conversation=conversation, turn=self.turn_index, rubric=rubric, system=self.system_text)
         key, judge, model = self.item_id, self.judge_score, self.evaluated_model
         return rated_item(key, view, self.model_response, *origin_of(key), judge=judge, model=model)
 
@@ -314,6 +319,7 @@ def official_files(ratings: Ratings) -> dict[str, str]:
                 "user_message": texts[-1],
                 "model_response": item.text,
                 "rubric": {"type": rubric.pop("phase"), **rubric},
+                **({"system_text": item.view.system} if item.view.system else {}),
             }
         )
     files = {ITEMS: json.dumps(items, ensure_ascii=False, indent=2)}

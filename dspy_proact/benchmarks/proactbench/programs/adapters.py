@@ -1,7 +1,7 @@
 """The adapters under ProactBench's programs: the assistant's, with demos in its system message, and the judge's.
 
 `BareChat`, under the assistant, sends the chat messages as they are, and nothing of DSPy's own formatting. An
-instruction, and demos as worked examples, make up the system message.
+instruction, demos as worked examples, and the system text of the dialogue make up the system message.
 
 `IndentedText`, under the judge and the detector of offers, sends plain text, in which what others wrote is indented:
 
@@ -13,8 +13,9 @@ instruction, and demos as worked examples, make up the system message.
 
 Each line of a text that is not empty has four blanks before it, and no line of ours has. So no text can end early or
 pass for a line of ours, and a table or a list keeps its form. A field's description is its heading. The system message
-is the instruction alone. The shape of the answer is said once: by a schema where the model takes one, else by a last
-line, or where its answer could not be used.
+is the instruction alone; the system text of a dialogue stands before the conversation, indented like it. The shape of
+the answer is said once: by a schema where the model takes one, else by a last line, or where its answer could not be
+used.
 """
 
 import hashlib
@@ -34,17 +35,21 @@ from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
 from dspy_proact.models.dspy_internals import default_instructions
 from dspy_proact.models.thoughts import without_thoughts
 from dspy_proact.plain_text import encodable
-from dspy_proact.programs.asking import rendered
+from dspy_proact.programs.asking import SYSTEM, rendered
 from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.programs.program import Program
 
 MARGIN = "    "
+_SYSTEM_HEADING = "Rules and data that the assistant was given"
+"""Over the system text of a dialogue, in the judge's and the detector's questions."""
 _NAMES_OTHERS = re.compile(r"user agent|evaluator|planner|judge|quot(e|ing)|\bcite", re.IGNORECASE)
 _ADDRESSEES = (
     'Here a "User Agent" who says, knows or receives something is the user; one who grades or quotes is you, as is an '
     "evaluator or planner. What it bids you name, state or quote is for your reasoning, not the response."
 )
 """With a rubric that speaks to others, as those of the published corpus do."""
+_EXAMPLES_SYSTEM = "rules and data of this example alone"
+"""Names the system text of a worked example, which holds in no other conversation."""
 _CONVERSATION = TypeAdapter(list[Turn])
 _SHAPES = {str: "string", bool: "true | false"}
 _STAND_INS: dict[str, Any] = {
@@ -82,15 +87,15 @@ class BareChat(dspy.Adapter):
         self.hint = hint
 
     def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
-        """The chat messages of one call."""
-        system = self.system_message(signature, demos)
+        """The chat messages of one call: the dialogue's system text ends the system message."""
+        system = "\n\n".join(filter(None, [self.system_message(signature, demos), inputs.get(SYSTEM)]))
         messages = [{"role": "system", "content": system}] if system else []
         for turn in history_of(inputs["history"]).turns:
             messages += [{"role": "user", "content": turn.user}, {"role": "assistant", "content": turn.assistant}]
         return [*messages, {"role": "user", "content": inputs["user_message"]}]
 
     def system_message(self, signature: type[dspy.Signature], demos: list[dict[str, Any]]) -> str:
-        """Hint, instruction and demos; empty where none is sent."""
+        """Hint, instruction and demos, the program's own part of it; empty where there are none."""
         return "\n\n".join(filter(None, [self.hint, instruction_of(signature), *map(_worked_example, demos)]))
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
@@ -102,7 +107,8 @@ def _worked_example(demo: Mapping[str, Any]) -> str:
     """A demo as the system message has it, with the fields that it has; empty where it shows no response."""
     if not demo.get("response"):
         return ""
-    example: dict[str, Any] = {"conversation": [turn.model_dump() for turn in history_of(demo.get("history")).turns]}
+    example: dict[str, Any] = {_EXAMPLES_SYSTEM: demo[SYSTEM]} if demo.get(SYSTEM) else {}
+    example["conversation"] = [turn.model_dump() for turn in history_of(demo.get("history")).turns]
     example |= {name: demo[name] for name in ("user_message", "response") if demo.get(name) is not None}
     return f"A worked example:\n{json.dumps(example, ensure_ascii=False, indent=1)}"
 
@@ -130,7 +136,8 @@ class IndentedText(FencedJSON):
         shape = _shape_line(cast("Any", signature)) if self.note or not self.has_schema else ""
         messages = [
             {"role": "system", "content": signature.instructions},
-            *self.format_demos(signature, demos),
+            # DSPy would call an example of a dialogue without a system text incomplete.
+            *self.format_demos(signature, [{SYSTEM: "", **demo} for demo in demos]),
             {"role": "user", "content": "\n\n".join(filter(None, [*_sections(signature, inputs), shape, self.note]))},
         ]
         return [{**message, "content": encodable(message["content"])} for message in messages]
@@ -177,8 +184,10 @@ def _shape(form: Any) -> str:
 
 def _sections(signature: type[dspy.Signature], inputs: Mapping[str, Any]) -> Iterator[str]:
     fields = cast("Mapping[str, Any]", signature.input_fields)
+    if system := inputs.get(SYSTEM):
+        yield f"{_SYSTEM_HEADING}:\n{indented(system)}"
     for name, field in fields.items():
-        if inputs.get(name) is None:
+        if name == SYSTEM or inputs.get(name) is None:
             continue
         heading = field.json_schema_extra["desc"]
         if field.annotation is Rubric:

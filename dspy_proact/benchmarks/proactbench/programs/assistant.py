@@ -3,7 +3,6 @@
 The names of `Reply`'s fields are a file format: their order and types are part of a compiled program's hash.
 """
 
-import warnings
 from collections.abc import Iterable
 from typing import Self, cast
 
@@ -15,7 +14,7 @@ from dspy_proact.benchmarks.proactbench.programs.adapters import BareChat, finge
 from dspy_proact.benchmarks.proactbench.types import Turn, usable
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Role
-from dspy_proact.programs.asking import Asking
+from dspy_proact.programs.asking import SYSTEM, Asking
 from dspy_proact.programs.program import Program
 from dspy_proact.programs.streaming import Pieces, streamed
 
@@ -31,7 +30,6 @@ class Reply(dspy.Signature):
     response: str = dspy.OutputField()
 
 
-# MIPROv2 shows its proposer the source of this class: any change in it changes what a compile sends.
 class Assistant(Program):
     """Answers the user's last message. Uncompiled it sends the bare chat and is the model under test itself.
 
@@ -74,30 +72,34 @@ class Assistant(Program):
 
     @property
     def system_prompt(self) -> str:
-        """All that is said beside the conversation, worked examples included; empty for the bare chat."""
+        """All that it says beside the conversation, worked examples included; empty for the bare chat."""
         return self.adapter.system_message(cast("type[dspy.Signature]", self.reply.signature), self.reply.demos)
 
-    async def answer_by(self, asking: Asking, history: History, user_message: str) -> dspy.Prediction:
+    async def answer_by(
+        self, asking: Asking, history: History, user_message: str, system: str | None = None
+    ) -> dspy.Prediction:
         """A prediction with `response`, and whether it is `truncated`.
 
         Args:
             asking: The way to ask.
-            history: The turns before, in any form of `conversation`. A system message in it is the system prompt where
-                there is no other; else it is left out with a warning.
+            history: The turns before, in any form of `conversation`.
             user_message: The message to answer.
+            system: What holds in this conversation alone, such as rules, date and data. It comes after the program's
+                own prompt, in one system message; so does a system message in the history.
 
         Raises:
             UsageError: The history is none.
             StageError: There is no response.
         """
         before = history_of(history)
-        adapter = self._adapter_under(before.system) if before.system else self.adapter
-        answer = await asking(self.reply, adapter, history=list(before.turns), user_message=user_message)
+        texts = "\n\n".join(filter(None, [before.system, system]))
+        inputs = {"history": list(before.turns), "user_message": user_message} | ({SYSTEM: texts} if texts else {})
+        answer = await asking(self.reply, self.adapter, **inputs)
         return dspy.Prediction(response=usable(answer.prediction.response), truncated=answer.truncated)
 
-    def stream(self, history: History, user_message: str) -> Pieces:
+    def stream(self, history: History, user_message: str, system: str | None = None) -> Pieces:
         """The response piece by piece as the model writes it, for `for` and `async for`; raises as `forward` does."""
-        return streamed(self, history=history, user_message=user_message)
+        return streamed(self, history=history, user_message=user_message, system=system)
 
     def wording(self, note: str = "") -> BareChat:
         """The adapter, which has no place for a note."""
@@ -107,12 +109,3 @@ class Assistant(Program):
     def fingerprint(self) -> str:
         """Hash of what it says to its model."""
         return fingerprint(self)
-
-    def _adapter_under(self, system: str) -> BareChat:
-        """The adapter where a history has a system message, which takes the place of no prompt but a missing one."""
-        if not self.system_prompt:
-            return BareChat(system)
-        warnings.warn(
-            "history: its system message is left out; the assistant has a system prompt of its own", stacklevel=2
-        )
-        return self.adapter

@@ -11,7 +11,7 @@ message and answer schema come from the user's own installation of the official 
 import hashlib
 import importlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -26,7 +26,7 @@ from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Ru
 from dspy_proact.errors import StageError, UsageError
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.models import Role
-from dspy_proact.programs.asking import Asking, ask_for_fields
+from dspy_proact.programs.asking import SYSTEM, Asking, ask_for_fields
 from dspy_proact.programs.fenced_json import FencedJSON, only_object
 from dspy_proact.programs.program import Program
 from dspy_proact.types import Quote
@@ -67,7 +67,6 @@ class QuoteEvidence(dspy.Signature):
     evidence: list[str] = dspy.OutputField()
 
 
-# MIPROv2 shows its proposer the source of this class: any change in it changes what a compile sends.
 class Judge(Program):
     """Grades a response, in our words.
 
@@ -92,11 +91,15 @@ class Judge(Program):
         self.quote = dspy.Predict(QuoteEvidence) if ask_quote_again else None
 
     async def answer_by(
-        self, asking: Asking, conversation: list[Turn], rubric: Rubric, response: str
+        self, asking: Asking, conversation: list[Turn], rubric: Rubric, response: str, system: str | None = None
     ) -> dspy.Prediction:
-        """A prediction with `reasoning`, `evidence` and `grade`; raises a `StageError` when there is none."""
+        """A prediction with `reasoning`, `evidence` and `grade`; raises a `StageError` when there is none.
+
+        `system` is what the assistant was told in this conversation alone.
+        """
         turns = [Turn.model_validate(turn) for turn in conversation]
-        inputs = {"conversation": turns, "rubric": Rubric.model_validate(rubric), "response": response}
+        inputs: dict[str, Any] = {"conversation": turns, "rubric": Rubric.model_validate(rubric), "response": response}
+        inputs |= {SYSTEM: system} if system else {}
         verdict = await ask_for_fields(asking, self.first(inputs), self.wording, **inputs)
         if self.quote is None or verdict.grade == "FAIL" or _is_quoted(verdict.evidence, response):
             return verdict
@@ -146,6 +149,10 @@ def _quotes(response: str, *evidence: str) -> tuple[Quote, ...]:
 
 
 _INSTALL = "pip install 'proactbench @ git+https://github.com/boson-ai/ProactBench'"
+_NO_SYSTEM = (
+    "`judge_prompt=official`: the official prompt has no place for the system text of a dialogue, without which a "
+    "judge grades another conversation; leave it out to ask the judge in our words"
+)
 _RESULT = "evaluation_result"
 _FIELDS = {"reasoning": "rationale", "evidence": "evidence", "grade": "score"}
 """Our names of what stands in the official answer."""
@@ -179,6 +186,11 @@ class OfficialJudge(Judge):
         """The official words, whatever the note."""
         return self._prompt
 
+    def require(self, views: Iterable[Any]) -> None:
+        """Raise a `UsageError` where one of the cases to be judged has a system text."""
+        if any(view.system for view in views if isinstance(view, JudgeView)):
+            raise UsageError(_NO_SYSTEM)
+
 
 class OfficialPrompt(FencedJSON):
     """The adapter under a question in official words; it takes no demos and no note."""
@@ -194,7 +206,9 @@ class OfficialPrompt(FencedJSON):
             raise _changed("its answer schema is no pydantic model")
 
     def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
-        """The official system and user message."""
+        """The official system and user message; a `UsageError` for a dialogue with a system text."""
+        if inputs.get(SYSTEM):
+            raise UsageError(_NO_SYSTEM)
         rubric: Rubric = inputs["rubric"]
         criteria = {"type": str(rubric.phase), **rubric.model_dump(exclude={"phase"})}
         history: list[dict[str, str]] = []

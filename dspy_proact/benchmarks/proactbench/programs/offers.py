@@ -7,6 +7,7 @@ the instruction stands in `offers.txt`.
 
 from importlib.resources import files
 from itertools import islice
+from typing import Any
 
 import dspy
 
@@ -14,7 +15,7 @@ from dspy_proact.benchmarks.proactbench.programs.adapters import IndentedText, f
 from dspy_proact.benchmarks.proactbench.types import ControlView, Offer, Offers, Turn
 from dspy_proact.errors import StageError
 from dspy_proact.evidence import Passage, locate
-from dspy_proact.programs.asking import Asking, ask_for_fields
+from dspy_proact.programs.asking import SYSTEM, Asking, ask_for_fields
 from dspy_proact.programs.program import Program
 from dspy_proact.types import Frozen, Quote
 
@@ -57,9 +58,15 @@ class OfferDetector(Program):
         super().__init__()
         self.detect = dspy.Predict(DetectOffers)
 
-    async def answer_by(self, asking: Asking, conversation: list[Turn], response: str) -> dspy.Prediction:
-        """A prediction with `reasoning` and `offers`; raises a `StageError` when there is none."""
-        inputs = {"conversation": conversation, "response": response}
+    async def answer_by(
+        self, asking: Asking, conversation: list[Turn], response: str, system: str | None = None
+    ) -> dspy.Prediction:
+        """A prediction with `reasoning` and `offers`; raises a `StageError` when there is none.
+
+        `system` is what the assistant was told in this conversation alone.
+        """
+        inputs: dict[str, Any] = {"conversation": conversation, "response": response}
+        inputs |= {SYSTEM: system} if system else {}
         detected = await ask_for_fields(asking, self.detect, self.wording, **inputs)
         unfound = next((offer.quote for offer in located(detected, response).offers if offer.quote.start is None), None)
         if unfound is None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
+from dspy_proact.benchmarks.proactbench.cases import OWN_ROW
 from dspy_proact.benchmarks.proactbench.corpus.bundled import sample_control_responses, sample_offer_ratings
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE, load_corpus
 from dspy_proact.benchmarks.proactbench.types import CONTROL_LABELS, ControlView, Offers
@@ -46,6 +47,11 @@ def _report(turns: Outcomes) -> Addition:
         others = "; the others would fit anybody" if grounded < len(unwanted) else ""
         lines.append(f"{grounded:,} of {len(unwanted):,} unwanted offers refer to what the user said{others}.")
     offers = {"unwanted": len(unwanted), "grounded": grounded}
+    if own := sum(OWN_ROW in outcome.meta for outcome in turns.outcomes):
+        lines.append(
+            f"{own:,} of {len(turns.outcomes):,} control turns are rewritten triggers, in which what is to be taken up "
+            "was replaced."
+        )
     return Addition({"offers": offers, "rule": CONTROL_RULE}, _references(), lines)
 
 

@@ -72,7 +72,7 @@ def alike(one: Outcome, other: Outcome) -> bool:
     a, b = one.view, other.view
     ours: list[dict[str, Any]] = a.get("conversation") or []
     theirs: list[dict[str, Any]] = b.get("conversation") or []
-    if not ours or not theirs or min(len(ours), len(theirs)) > 1:
+    if not ours or not theirs or min(len(ours), len(theirs)) > 1 or (a.get("system") and b.get("system")):
         return a == b
     messages = (ours[-1].get("user"), theirs[-1].get("user"))
     return a.get("rubric") == b.get("rubric") and (messages[0] == messages[1] or None in messages)
@@ -98,7 +98,12 @@ def _evidence(_: Outcome, verdict: VerdictRecord | None) -> str | None:
 
 
 def sections(view: View) -> Iterator[PageSection]:
-    """The conversation up to the user's message that was answered, and the rubric where there is one."""
+    """What the assistant was told, the conversation up to the user's message that was answered, and the rubric.
+
+    What a case lacks is left out.
+    """
+    if system := view.get("system"):
+        yield PageSection("system text", "terms", (("what the assistant was told before the conversation", system),))
     turns: list[dict[str, str | None]] = view.get("conversation") or []
     messages = [(who, text) for turn in turns for who in ("user", "assistant") if (text := turn.get(who)) is not None]
     yield PageSection("conversation", "chat", tuple(messages))
@@ -174,6 +179,7 @@ REPORTING = Reporting(
         Column("dialogue", "string", lambda outcome, _: outcome.meta.get("dialogue")),
         Column("life_domain", "string", lambda outcome, _: outcome.meta.get("life_domain")),
         Column("turn", "int64", lambda outcome, _: outcome.meta.get("turn")),
+        Column("system_text", "string", lambda outcome, _: outcome.view.get("system"), optional=True),
         Column("earlier_turns", "string", _earlier_turns),
         Column("user_message", "string", _user_message),
         *map(_criteria, ("pass", "partial", "fail")),

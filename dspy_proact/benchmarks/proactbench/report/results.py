@@ -105,6 +105,7 @@ def export_results(folder: RunFolder, summary: Summary, path: Path) -> list[str]
         (sum(outcome.epoch > 1 for outcome in summary.outcomes), "outcomes of later epochs"),
         (others, "further verdicts on one response; the first with the common grade is kept"),
         (sum(outcome.truncated for outcome in tried), "marks of a response cut at the token limit"),
+        (sum("system" in outcome.view for outcome in tried), "system texts of triggers, which the corpus has"),
         (replaced, "characters that no file holds safely, replaced by U+FFFD"),
     )
     never = (
