@@ -210,10 +210,14 @@ class _Test:
         except RuleError as error:
             return failed("No version without one of its facts alone could stand.", *error.reasons)
         proof = proof.model_copy(update={"leave_one_out": grades})
-        spare = [anchor for anchor in anchors if grades[anchor].count(Grade.PASS) >= enough(len(grades[anchor]))]
+        least = enough(SAMPLES[self.prover.level])
+        spare = [
+            anchor for anchor in anchors if sum(grade in (Grade.PASS, UNSCORED) for grade in grades[anchor]) >= least
+        ]
         if not spare:
             return self, proof
-        forced = f"Responses pass without {' and without '.join(spare)}: not all its facts are needed."
+        note = " or could not be scored" if any(UNSCORED in grades[anchor] for anchor in spare) else ""
+        forced = f"Responses pass{note} without {' and without '.join(spare)}: not all its facts are needed."
         needed = [anchor for anchor in anchors if anchor not in spare]
         if len(needed) > 1:
             return failed(forced)

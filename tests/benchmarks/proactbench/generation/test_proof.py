@@ -465,6 +465,17 @@ def test_a_forced_pair_goes_where_no_rubric_stands_or_its_test_fails():
     assert "With a rubric for a2 alone: Told to look, 3 of 3 responses pass with the facts and 3 of 3" in failure
 
 
+def test_a_critical_trigger_goes_where_nobody_can_say_whether_it_needs_its_facts():
+    class Silent(Script):
+        def answer(self, question, messages, inputs):
+            if question == "Reply" and states(messages) == {"a1"}:
+                raise ContentError("refused", "no")
+            return super().answer(question, messages, inputs)
+
+    failure = reasons(Silent(acts=needs("a1", "a2")), CRITICAL)
+    assert "Responses pass or could not be scored without a2: not all its facts are needed." in failure
+
+
 def test_of_three_facts_with_one_to_spare_nothing_is_made():
     trigger = made_trigger(5, "CRITICAL", "a1", "a2", "a3")
     assert "Responses pass without a3: not all its facts are needed." in reasons(
