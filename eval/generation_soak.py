@@ -87,13 +87,14 @@ def main() -> None:
         provider.script = script
         makes(folder / "killed", base, notes)
         extra = provider.received.total() - 2 * needed
-        same = content(folder / "smooth") == content(folder / "killed")
+        smooth, broken = content(folder / "smooth"), content(folder / "killed")
+        unequal = sorted(name for name in {*smooth, *broken} if smooth.get(name) != broken.get(name))
         twice = max(requests(folder / "killed").values()) - 1
     print(
         f"{needed} calls, {done} kills, {extra} further ones of at most {done * WIDTH}; logged calls that were sent "
-        f"again: {twice}; files equal: {same}"
+        f"again: {twice}; unequal files: {', '.join(unequal) or 'none'}"
     )
-    if not (same and done == kills and 0 <= extra <= done * WIDTH and not twice):
+    if unequal or not (done == kills and 0 <= extra <= done * WIDTH and not twice):
         sys.exit(1)
 
 

@@ -100,6 +100,10 @@ class Maker(Protocol):
         """What is compared of it."""
         ...
 
+    def item_text(self, item: Any) -> str:
+        """The same of an item, which may have been begun once more while it was finished."""
+        ...
+
     async def finish(self, attempt: Attempt, begun: Any) -> Any:
         """The item; raises `RuleError` where the attempt fails."""
         ...

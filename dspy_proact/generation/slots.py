@@ -1,8 +1,8 @@
 """The slots of a corpus, filled side by side: what becomes of one depends on the slots below it alone.
 
-First each slot begins an item. It is compared with those of the slots below, in their order, and begun again where it
-is too like one. Then it is finished. An attempt that fails is followed by the next one, which is compared with what the
-slots below began with. When these have all ended, a slot is compared once more, with what has become of them.
+First each slot begins an item. It is compared with those of the slots below, and begun again where it is too like one.
+Then it is finished. An attempt that fails is followed by the next one, which is compared with what the slots below
+began with. When these have all ended, a slot is compared once more, with what has become of them.
 
 A slot that a provider fails stops, and the others go on. What they do meanwhile stays in the log of calls.
 """
@@ -10,7 +10,6 @@ A slot that a provider fails stops, and the others go on. What they do meanwhile
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from dspy_proact.errors import ContentError, Halt, Interrupted, ProviderDown, ProviderError
 from dspy_proact.generation.attempt import Attempt, Authorship, RuleError
@@ -25,15 +24,6 @@ LIKENESS, UNUSABLE = "likeness", "answer"
 """Stages of attempts that are given up for no rule of the maker's: too like an item below, an answer of no use."""
 _TOO_LIKE = "It is too like an item that was made before."
 _Text = frozenset[Gram]
-
-
-@dataclass
-class _Begun:
-    """An item that was begun, and the attempt."""
-
-    attempt: Attempt
-    value: Any
-    text: _Text
 
 
 @dataclass
@@ -94,15 +84,15 @@ class SlotWork:
     async def _fill(self, slot: _Slot) -> None:
         below = self._slots[: slot.number - 1]
         try:
-            begun = await self._item(slot, [other.opened for other in below])
+            made = await self._item(slot, [other.opened for other in below])
             ended = [other.ended for other in below]
-            while begun and await self._too_like(begun, ended):
+            while made and await self._too_like(made[1], ended):
                 self._progress.made(kept=-1, dropped=0)
                 slot.kept = None
-                self._drop(slot, begun.attempt, LIKENESS, [_TOO_LIKE])
-                begun = await self._item(slot, ended)
-            slot.ended.set_result(begun and begun.text)
-            self._progress.made(kept=0, dropped=int(begun is None))
+                self._drop(slot, made[0], LIKENESS, [_TOO_LIKE])
+                made = await self._item(slot, ended)
+            slot.ended.set_result(made and made[1])
+            self._progress.made(kept=0, dropped=int(made is None))
         except ProviderError as error:
             slot.failure = error
         except asyncio.CancelledError:
@@ -115,20 +105,20 @@ class SlotWork:
                 if not future.done():
                     future.set_result(None)
 
-    async def _item(self, slot: _Slot, below: "Sequence[asyncio.Future[_Text | None]]") -> _Begun | None:
-        """Make an item that begins like none below; None where no attempt is left."""
+    async def _item(self, slot: _Slot, below: "Sequence[asyncio.Future[_Text | None]]") -> tuple[Attempt, _Text] | None:
+        """Make an item that begins like none below: the attempt, and what it is compared by; None without one left."""
         while slot.attempts < ATTEMPTS:
             slot.attempts += 1
             self._switch.check()
             attempt = self._new_attempt(slot.number, slot.attempts)
             try:
-                value = await self._maker.begin(attempt)
-                begun = _Begun(attempt, value, grams(self._maker.text(value)))
-                if await self._too_like(begun, below):
+                begun = await self._maker.begin(attempt)
+                text = grams(self._maker.text(begun))
+                if await self._too_like(text, below):
                     raise RuleError(LIKENESS, [_TOO_LIKE])
                 if not slot.opened.done():
-                    slot.opened.set_result(begun.text)
-                item = await self._maker.finish(attempt, value)
+                    slot.opened.set_result(text)
+                item = await self._maker.finish(attempt, begun)
             except RuleError as error:
                 self._drop(slot, attempt, error.stage, error.reasons)
             except ContentError as error:
@@ -136,13 +126,13 @@ class SlotWork:
             else:
                 slot.kept = Kept(slot.number, slot.attempts, item, _authors(attempt), tuple(attempt.mends))
                 self._progress.made(kept=1, dropped=0)
-                return begun
+                return attempt, grams(self._maker.item_text(item))
         return None
 
-    async def _too_like(self, begun: _Begun, below: "Sequence[asyncio.Future[_Text | None]]") -> bool:
+    async def _too_like(self, text: _Text, below: "Sequence[asyncio.Future[_Text | None]]") -> bool:
         """Whether it is a near duplicate of one below, which are awaited."""
         others = [await other for other in below]
-        return any(other is not None and overlap(begun.text, other) >= ALIKE for other in others)
+        return any(other is not None and overlap(text, other) >= ALIKE for other in others)
 
     def _drop(self, slot: _Slot, attempt: Attempt, stage: str, reasons: Sequence[str]) -> None:
         numbers, authors = {"slot": slot.number, "attempt": attempt.number}, _authors(attempt)

@@ -20,6 +20,7 @@ from dspy_proact.generation.attempt import Attempt
 from dspy_proact.generation.maker import Made, Making, Proof, StageForecast, joint_fingerprint
 from dspy_proact.models import Role
 from dspy_proact.programs.program import Question
+from dspy_proact.stats import Headline
 from dspy_proact.types import Frozen
 from support.provider import Received, Scripted
 
@@ -103,6 +104,10 @@ class NotesMaker:
         """The topic."""
         return begun.topic
 
+    def item_text(self, item: Note) -> str:
+        """The topic."""
+        return item.topic
+
     async def finish(self, attempt: Attempt, begun: Topic) -> Note:
         """Write lines one after another, each checked, and have them read side by side."""
         lines = list[str]()
@@ -136,10 +141,14 @@ class NotesMaker:
         reading = StageForecast("reading", "reader", self.samples, 300, 10, in_a_row=min(self.samples, 1))
         return [StageForecast("topic", "writer", 1, 250, 20), *lines, reading]
 
+    def headline(self, made: Made) -> Headline:
+        """How many there are."""
+        return Headline(f"{len(made.kept)} of {made.wanted} notes.")
+
     def files(self, made: Made) -> Mapping[str, str]:
         """The notes, a line each, and how many there are."""
         notes = "".join(f"{kept.item.model_dump_json()}\n" for kept in made.kept)
-        return {"notes.jsonl": notes, "about.txt": f"{len(made.kept)} of {made.wanted} notes\n"}
+        return {"notes.jsonl": notes, "about.txt": f"{self.headline(made).text}\n"}
 
 
 def _speaks(answer: Any) -> list[str]:

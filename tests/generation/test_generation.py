@@ -59,7 +59,7 @@ def test_the_same_call_goes_on_without_a_call_and_writes_nothing_anew(tmp_path):
         again = making(provider).run(tmp_path / "out")
         assert (first.paid, again.paid, provider.received.total()) == (4 * CALLS, 0, 4 * CALLS)
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert (tmp_path / "out" / "about.txt").read_text() == "4 of 4 notes\n"
+    assert (tmp_path / "out" / "about.txt").read_text() == "4 of 4 notes.\n"
     assert again.made == first.made
 
 
@@ -151,7 +151,7 @@ def test_what_breaks_a_rule_is_repeated_then_mended_then_tried_anew_then_dropped
         result = making(provider).run(tmp_path)
     made, records = result.made, items(tmp_path)
     assert (made.missing, [kept.slot for kept in made.kept]) == (1, [1, 2, 3])
-    assert (tmp_path / "about.txt").read_text() == "3 of 4 notes\n"
+    assert (tmp_path / "about.txt").read_text() == "3 of 4 notes.\n"
     one, two, three, four = records
     assert [author.broken for author in one.authors if author.stage == "line" and author.turn == 1] == [
         ("It holds 'forbidden', a forbidden word; leave that out.",),

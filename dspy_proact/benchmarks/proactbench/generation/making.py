@@ -130,6 +130,10 @@ class ProactMaker:
         facts = (f"{anchor.fact} {anchor.consequence}" for anchor in begun.anchors)
         return "\n".join((begun.request, begun.hidden_goal, *facts))
 
+    def item_text(self, item: MadeDialogue) -> str:
+        """The same of a dialogue, whose scenario may have been written once more."""
+        return self.text(item.scenario)
+
     async def finish(self, attempt: Attempt, begun: Scenario) -> MadeDialogue:
         """The dialogue, proved as far as asked for."""
 
