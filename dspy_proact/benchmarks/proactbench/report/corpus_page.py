@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from dspy_proact.benchmarks.proactbench.generation.made_corpus import MadeCorpus, PlantedCell
+from dspy_proact.benchmarks.proactbench.generation.styles import COMBINATIONS
 from dspy_proact.benchmarks.proactbench.generation.values import Anchor, MadeDialogue, MadeTurn, Swap, SwappedTurn
 from dspy_proact.benchmarks.proactbench.report.datasheet import canary
 from dspy_proact.benchmarks.proactbench.report.made_summary import PHASES, MadeSummary, effect_rows
@@ -31,6 +32,14 @@ _REPEATS = {
     "opening": "First words",
     "closing": "Last words",
 }
+_TRAITS = {
+    "E": "expressive",
+    "P": "precise",
+    "VA": "verbally aggressive",
+    "Q": "questioning",
+    "Em": "emotional",
+    "IM": "out to impress",
+}
 _TONES = {Grade.PASS.value: "best", Grade.PARTIAL.value: "middle", Grade.FAIL.value: "worst"}
 
 
@@ -38,7 +47,7 @@ def corpus_page(corpus: MadeCorpus) -> str:
     """The page of a made corpus, as HTML that needs no other file."""
     summary = MadeSummary(corpus)
     figures = (across, counted, difference, effect_rows, passed, short, tone)
-    texts = (changed, disclosed_at, new_words, people, unchanged, with_marks, writers, written)
+    texts = (changed, disclosed_at, new_words, people, style_of, unchanged, with_marks, writers, written)
     own: dict[str, Any] = {function.__name__: function for function in (*figures, *texts)}
     shown = {"corpus": corpus, "summary": summary, "phases": PHASES, "repeats": _REPEATS, "canary": canary(corpus)}
     style = page_text(PAGE, "page.css") + page_text(_HERE, "corpus.css")
@@ -83,6 +92,14 @@ def written(text: str) -> Markup:
 def people(dialogue: MadeDialogue) -> str:
     """Who takes part in a scenario."""
     return "; ".join(f"{person.name} ({person.relation})" for person in dialogue.scenario.cast)
+
+
+def style_of(dialogue: MadeDialogue) -> str:
+    """The number of a user's style and its traits in words; empty without a style."""
+    if dialogue.style is None:
+        return ""
+    traits = ", ".join(_TRAITS[trait] for trait in COMBINATIONS[dialogue.style - 1])
+    return f"{dialogue.style} of {len(COMBINATIONS)}: {traits or 'no trait stands out'}"
 
 
 def writers(kept: Kept) -> str:

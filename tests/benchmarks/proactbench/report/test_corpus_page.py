@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from builders.made import FACTS, made_corpus
+from builders.made import FACTS, made_corpus, made_dialogue
 from drivers.browser import chromium, visit
 
-from dspy_proact.benchmarks.proactbench.report.corpus_page import corpus_page, new_words
+from dspy_proact.benchmarks.proactbench.report.corpus_page import corpus_page, new_words, style_of
 
 ATTACK = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)></textarea></style><style>*{display:none}</style>"
@@ -149,3 +149,11 @@ def test_new_words_are_marked_as_one_where_they_are_neighbours():
 
 def test_a_page_is_a_function_of_the_corpus():
     assert corpus_page(made_corpus(2)) == corpus_page(made_corpus(2))
+
+
+def test_a_style_is_named_by_its_traits():
+    # In binary order of E, P, VA, Q, Em, IM: the first has none, the second IM alone, the last E, VA, Q and Em.
+    assert style_of(made_dialogue(0, style=1)) == "1 of 24: no trait stands out"
+    assert style_of(made_dialogue(0, style=2)) == "2 of 24: out to impress"
+    assert style_of(made_dialogue(0, style=24)) == "24 of 24: expressive, verbally aggressive, questioning, emotional"
+    assert style_of(made_dialogue(0, style=None)) == ""
