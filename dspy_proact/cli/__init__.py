@@ -10,6 +10,7 @@ import click
 
 from dspy_proact.cli.eval import benchmarks, evaluate, rejudge
 from dspy_proact.cli.exit_status import exit_status
+from dspy_proact.cli.generate import generate
 from dspy_proact.cli.label import label
 from dspy_proact.cli.optimize import optimize
 from dspy_proact.cli.people import agree
@@ -34,7 +35,7 @@ def proact() -> None:
     """
 
 
-for verb in (agree, benchmarks, compare, evaluate, export, label, leaderboard):
+for verb in (agree, benchmarks, compare, evaluate, export, generate, label, leaderboard):
     proact.add_command(verb)
 for verb in (optimize, rejudge, report, runs, show, try_):
     proact.add_command(verb)

@@ -48,6 +48,8 @@ class Next(StrEnum):
     PLANNED = "label serve {benchmark} {run} {design}"
     RATED = "agree {benchmark} {run} --ratings {file}"
     CHOSEN = "agree {benchmark} --pairs {file}"
+    BRIEF_DRAFTED = "generate --brief {file} {options} --dry-run"
+    CORPUS_MADE = "eval {benchmark} {options} --corpus {corpus}"
 
 
 def say_next(step: Next, before: str = "", **words: Words) -> None:

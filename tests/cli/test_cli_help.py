@@ -38,6 +38,7 @@ def walked(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Co
             yield from walked(command, f"{before}{name} ")
         else:
             yield f"{before}{name}", command
+            yield from ((f"{before}{name} {further.name}", further) for further in command.further)
 
 
 VERBS = dict(walked(command_line))

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from dspy_proact.benchmarks.proactbench.embedded import assistant, judge
+from dspy_proact.benchmarks.proactbench.embedded import assistant
 from dspy_proact.programs.embedded.fields import outputs_of, request_fields, requested_json, unfenced, value_of
 from dspy_proact.programs.embedded.words import sentences
 
@@ -31,6 +31,8 @@ _FACTS = 3
 _WEAK, _FORGETS = 6, 5
 """Of so many rubrics one is too weak, and of so many disclosures one is first sent without its quote."""
 _RULE = re.compile(r"\b(never|only|must|may not|not)\b", re.IGNORECASE)
+_GRADED = "is graded by the criteria"
+"""Stands in the system text of an assistant that knows the rubric."""
 _CLOSES = re.compile(r"\b(thanks|thank you|bye|cheers)\b", re.IGNORECASE)
 
 
@@ -59,6 +61,10 @@ def _number(*texts: object) -> int:
 def _mixed(values: Sequence[Any], *texts: object) -> list[Any]:
     """The values in an order that the texts decide."""
     return sorted(values, key=lambda value: _number(value, *texts))
+
+
+def _uncapitalised(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def _has(text: str, keys: Sequence[str]) -> bool:
@@ -91,7 +97,8 @@ def _scenario(fields: Fields) -> dict[str, Any]:
                 "id": f"a{number}",
                 "basis": "product",
                 "basis_quote": fact["quote"],
-                **{name: fact[name] for name in ("fact", "keys", "consequence", "domain", "neutral", "resolved")},
+                "consequence": f"Plans ahead for {' and '.join(fact['words'])}: {_uncapitalised(fact['consequence'])}",
+                **{name: fact[name] for name in ("fact", "keys", "domain", "neutral", "resolved")},
             }
             for number, fact in enumerate(facts, start=1)
         ],
@@ -104,13 +111,15 @@ def _scenario(fields: Fields) -> dict[str, Any]:
 
 def _facts(domain: str, *seed: object) -> list[dict[str, Any]]:
     """Two facts of the part of life and one of another, of different groups."""
-    drawn = list[dict[str, Any]]()
-    of_domain, others = ([fact for fact in _bank()["anchors"] if (fact["domain"] == domain) is own] for own in (1, 0))
-    for fact in (*_mixed(of_domain, *seed)[:-1], *_mixed(others, *seed), *of_domain):
-        own = sum(one["domain"] == domain for one in drawn)
+    mixed, drawn = _mixed(_bank()["anchors"], *seed), list[dict[str, Any]]()
+    for own in (True, True, False):
+        groups = [fact["group"] for fact in drawn]
+        fitting = (fact for fact in mixed if (fact["domain"] == domain) is own and fact["group"] not in groups)
+        drawn += [fact for fact in [next(fitting, None)] if fact]
+    for fact in mixed:  # of a part of life that the bank does not know
         if len(drawn) < _FACTS and fact["group"] not in [one["group"] for one in drawn]:
-            drawn += [fact] if fact["domain"] != domain or own < _FACTS - 1 else []
-    return drawn
+            drawn.append(fact)
+    return _mixed(drawn, domain, *seed)
 
 
 def _steps(fields: Fields) -> dict[str, Any]:
@@ -120,12 +129,11 @@ def _steps(fields: Fields) -> dict[str, Any]:
     first, second, third = list(anchors)[:3]
     most = value_of(fields.get("turns"), _LONG)
     if most < _LONG or _number(*(anchor["fact"] for anchor in anchors.values())) % 2:
-        count, reveals = _SHORT, {2: first, 4: second, 6: third}
+        count, reveals = _SHORT, {2: first, 4: second, 7: third}
         triggers = {2: ("EMERGENT", first), 5: ("CRITICAL", first, second), 8: ("RECOVERY", second, third)}
-    else:
-        count, reveals = _LONG, {2: first, 3: second, 5: third}
-        triggers = {2: ("EMERGENT", first), 4: ("CRITICAL", first, second), 7: ("CRITICAL", second, third)}
-        triggers[9] = ("RECOVERY", third)
+    else:  # the assistant soon acts on a fact by itself, so that the last one comes late
+        count, reveals = _LONG, {2: first, 4: second, 8: third}
+        triggers = {2: ("EMERGENT", first), 6: ("CRITICAL", first, second), 9: ("RECOVERY", second, third)}
     texts = [intent for intent, _ in errand["turns"][: count - 1]] + [errand["closing"][0]]
     steps = list[dict[str, Any]]()
     for turn, request in enumerate(texts, start=1):
@@ -149,7 +157,11 @@ def _rubric(fields: Fields) -> dict[str, Any]:
     shown = {anchor["id"]: _by_fact()[anchor["fact"]] for anchor in value_of(fields["anchors"], list[Any]())}
     facts = [shown[name] for name in step["needs"]]
     words = [fact["words"][0] for fact in facts]
-    if len(facts) > 1:
+    if step["trigger"] == "RECOVERY":
+        named = " and ".join([*facts[-1]["words"], *words[:-1]])
+        passing = f"Comes back to {named}. {facts[-1]['consequence']}"
+        act = facts[-1]["act"]
+    elif len(facts) > 1:
         # One word of each, so that no response passes on one fact alone.
         passing = f"Sees what {' and '.join(words)} mean side by side, and arranges one errand that serves all of it."
         act = f"arranges one errand that serves {' and '.join(words)}"
@@ -300,10 +312,6 @@ def writer(system: str, messages: Sequence[tuple[str, str]]) -> str:
         return ""
 
 
-STAND_INS = {
-    **dict.fromkeys(("planner", "user", "auditor"), writer),
-    "assistant": assistant,
-    "tester": assistant,
-    "judge": judge,
-}
-"""What the embedded model answers in each role."""
+def tester(system: str, messages: Sequence[tuple[str, str]]) -> str:
+    """The response to the last message; one that is told how it is graded acts on what was disclosed."""
+    return assistant(f"{system}\n\nTake the initiative." if _GRADED in system else system, messages)

@@ -201,6 +201,8 @@ _SET = option.text(
 BENCHMARK = _options(DEFAULT_BENCHMARK, _SET)
 RUN_BENCHMARK = _options(_OF_RUN, _SET)
 """For commands that grade what a run answered."""
+MAKING_BENCHMARK = _options(DEFAULT_BENCHMARK)
+"""`--benchmark` alone, for a command that makes a corpus."""
 READ_BENCHMARK = _options(_OF_RUN)
 """`--benchmark` alone, for commands that read runs, whose settings are recorded."""
 

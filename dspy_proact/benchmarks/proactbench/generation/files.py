@@ -43,18 +43,26 @@ def files_of(
             last = len(control.turns)
             controls.append(row_of(control, orders[:last], control_turn=last))
         audits.append({"unique_id_eval": key(item), **_audits(item)})
-    corpus = MadeCorpus(
+    corpus = corpus_of(brief, made, proof, prompts, key)
+    texts = {BRIEF: brief_text(brief), DATASHEET: datasheet(corpus), PAGE: corpus_page(corpus)}
+    return {DIALOGUES: _lines(rows), CONTROLS: _lines(controls), AUDITS: _lines(audits), **texts}
+
+
+def corpus_of(
+    brief: CorpusBrief, made: Made, proof: Proof, prompts: Mapping[str, str], key: Callable[[MadeDialogue], str]
+) -> MadeCorpus:
+    """What the page and the datasheet are written from; arguments are those of `files_of`."""
+    controls = (trigger.published and trigger.proof for kept in made.kept for trigger in kept.item.triggers)
+    return MadeCorpus(
         identity=_identity(brief, made, prompts),
         brief=brief,
         made=made,
         level=proof,
         prompts=prompts,
         proof=None if proof == "none" else proof_of([kept.item for kept in made.kept], _tester(made)),
-        controls=len(controls),
+        controls=sum(map(bool, controls)),
         keys={kept.slot: key(kept.item) for kept in made.kept},
     )
-    texts = {BRIEF: brief_text(brief), DATASHEET: datasheet(corpus), PAGE: corpus_page(corpus)}
-    return {DIALOGUES: _lines(rows), CONTROLS: _lines(controls), AUDITS: _lines(audits), **texts}
 
 
 def _identity(brief: CorpusBrief, made: Made, prompts: Mapping[str, str]) -> str:

@@ -7,24 +7,26 @@ from typing import Any, TypeVar, cast
 
 import dspy
 
-from dspy_proact.benchmarks.proactbench import embedded
 from dspy_proact.benchmarks.proactbench.corpus.personas import Persona, read_personas
-from dspy_proact.benchmarks.proactbench.embedded_generation import writer
+from dspy_proact.benchmarks.proactbench.embedded_generation import tester, writer
 from dspy_proact.benchmarks.proactbench.generation import rules
 from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief, brief_of
 from dspy_proact.benchmarks.proactbench.generation.dialogue import Play, dialogue_rules
-from dspy_proact.benchmarks.proactbench.generation.files import files_of
+from dspy_proact.benchmarks.proactbench.generation.files import corpus_of, files_of
 from dspy_proact.benchmarks.proactbench.generation.proof import MATRIX_DIALOGUES, Prover
 from dspy_proact.benchmarks.proactbench.generation.roles import programs
 from dspy_proact.benchmarks.proactbench.generation.rubrics import RUBRIC, RUBRIC_AUDIT, Rubrics
 from dspy_proact.benchmarks.proactbench.generation.styles import Style, styles_of
 from dspy_proact.benchmarks.proactbench.generation.values import MadeDialogue, Scenario, Step
 from dspy_proact.benchmarks.proactbench.programs.assistant import ASSISTANT
+from dspy_proact.benchmarks.proactbench.programs.drafting import drafted
 from dspy_proact.benchmarks.proactbench.programs.judge import JUDGE
+from dspy_proact.benchmarks.proactbench.report.made_summary import MadeSummary
 from dspy_proact.generation.attempt import Attempt, RuleError, rollout_of
 from dspy_proact.generation.maker import Made, Making, Proof, StageForecast, joint_fingerprint
 from dspy_proact.models import Role
 from dspy_proact.programs.program import Question
+from dspy_proact.stats import Headline
 
 T = TypeVar("T")
 _ALPHABET = "ABCDEFGHIJKLMNOPRSTVWYZ"
@@ -50,7 +52,7 @@ ROLES = {
     "assistant": ASSISTANT,
     "auditor": Role("auditor", "roles.auditor", "verdict", writer),
     "judge": JUDGE,
-    "tester": Role("tester", "roles.tester", "response", embedded.assistant),
+    "tester": Role("tester", "roles.tester", "response", tester),
 }
 """By the name that a person gives."""
 _NAMES = 4
@@ -252,13 +254,21 @@ class ProactMaker:
 
     def files(self, made: Made) -> Mapping[str, str]:
         """Rows of dialogues and of control turns, audits, the datasheet and the page."""
-        prompts = {stage: program.fingerprint() for stage, program in self.programs.items()}
-        return files_of(self.brief, made, self.proof, prompts, self.key)
+        return files_of(self.brief, made, self.proof, self._prompts, self.key)
+
+    def headline(self, made: Made) -> Headline:
+        """What was shown, as the page says it."""
+        return MadeSummary(corpus_of(self.brief, made, self.proof, self._prompts, self.key)).headline
+
+    @property
+    def _prompts(self) -> Mapping[str, str]:
+        """sha256 of what a stage says to its model, by stage."""
+        return {stage: program.fingerprint() for stage, program in self.programs.items()}
 
 
 def making() -> Making:
     """How corpora of ProactBench are made."""
-    return Making(brief_of, ProactMaker)
+    return Making(brief_of, ProactMaker, ROLES["planner"], drafted)
 
 
 def _counts(turns: float) -> dict[str, float]:
