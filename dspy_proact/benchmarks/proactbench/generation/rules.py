@@ -358,7 +358,7 @@ def message_findings(
     if audit.joined:
         reasons.append("The user links facts or draws a conclusion; leave that to the assistant.")
     if audit.realism < REALISM:
-        reasons.append(f"Hardly anybody would write this here (realism {audit.realism:.1f}, not {REALISM}).")
+        reasons.append(f"Hardly anybody would write this (realism {audit.realism:g}; at least {REALISM} is needed).")
     return _advised(reasons, audit.advice)
 
 
