@@ -155,7 +155,7 @@ class Attempt:
                     answer = (await asking(predictor, adapter, **inputs)).prediction
                 except ContentError as error:
                     mend = "Answer with one JSON object that has every field."
-                    reasons = (f"It could not be used ({error.reason}). {mend}",)
+                    reasons = (f"It could not be used ({error}). {mend}",)
                     self._answers.pop((stage, turn), None)
                 else:
                     self._answers[stage, turn] = json.dumps(to_jsonable_python(answer.toDict()), ensure_ascii=False)

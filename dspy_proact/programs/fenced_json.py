@@ -116,12 +116,9 @@ class FencedJSON(dspy.JSONAdapter):
             if thoughts and not text:
                 raise ValueError("the thoughts never end")
             answer = self.answer(text, set(outputs))
-            return {
-                name: _reader(field.annotation).validate_python(_as_meant(_plain(name, answer), field.annotation))
-                for name, field in outputs.items()
-            }
+            return {name: _value(name, _plain(name, answer), field.annotation) for name, field in outputs.items()}
         except (ValueError, RecursionError) as error:
-            text = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+            text = str(error)
             raise AdapterParseError(
                 adapter_name=type(self).__name__,
                 signature=cast("Any", signature),  # annotated as an instance in DSPy, where a class is meant
@@ -206,6 +203,21 @@ def _as_meant(value: Any, annotation: Any) -> Any:
 @lru_cache(maxsize=64)
 def _reader(annotation: Any) -> TypeAdapter[Any]:
     return TypeAdapter[Any](annotation or Any)
+
+
+_MOST_FAULTS = 5
+"""In a value, that are named."""
+
+
+def _value(name: str, value: Any, annotation: Any) -> Any:
+    """A value as its field is annotated; raises a `ValueError` that names the first faults in it by their paths."""
+    try:
+        return _reader(annotation).validate_python(_as_meant(value, annotation))
+    except ValidationError as error:
+        faults = [(".".join(map(str, (name, *fault["loc"]))), fault["msg"]) for fault in error.errors()]
+        shown = "; ".join(f"{path}: {message}" for path, message in faults[:_MOST_FAULTS])
+        more = len(faults) - _MOST_FAULTS
+        raise ValueError(f"{shown}; and {more} more" if more > 0 else shown) from error
 
 
 def _shown(value: Any, declared: FieldInfo) -> Any:

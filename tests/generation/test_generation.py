@@ -161,7 +161,8 @@ def test_what_breaks_a_rule_is_repeated_then_mended_then_tried_anew_then_dropped
     assert (three.key, three.attempt, [failed.stage for failed in three.failed]) == ("note-3-2", 2, ["check"])
     assert (four.key, four.attempt, [failed.stage for failed in four.failed]) == (None, None, ["line"] * 3)
     assert four.failed[0].reasons == (
-        "It could not be used (unreadable). Answer with one JSON object that has every field.",
+        "It could not be used (unreadable: one JSON object was asked for, none found). "
+        "Answer with one JSON object that has every field.",
     )
     repairs = Repairs.of(made)
     unsound = ("check", "The line is not sound; check it again.")

@@ -342,3 +342,15 @@ def test_a_very_long_answer_is_no_trouble(unit):
     # What takes its square takes minutes.
     with pytest.raises(AdapterParseError):
         read(unit * 30_000)
+
+
+def test_an_unreadable_answer_names_its_faults_by_their_paths():
+    """A model that is asked again must know which field is wrong, not only that one is."""
+    signature = dspy.Signature("text -> rubric: Rubric", custom_types={"Rubric": Rubric})
+    answer = '{"rubric": {"phase": "LATE", "pass_criteria": "p", "partial_criteria": 3}}'
+    with pytest.raises(AdapterParseError) as failure:
+        FencedJSON().parse(signature, answer)
+    message = str(failure.value).partition("\n")[0]
+    assert "rubric.phase: " in message
+    assert "rubric.partial_criteria: Input should be a valid string" in message
+    assert "rubric.fail_criteria: Field required" in message
