@@ -115,9 +115,9 @@ def writers(kept: Kept) -> str:
 
 
 def disclosed_at(dialogue: MadeDialogue, anchor: Anchor) -> str:
-    """The turn at which an anchor is disclosed; a dash where it is not."""
+    """The turn at which an anchor is disclosed, in words."""
     turns = [disclosure.turn for disclosure in dialogue.disclosures if disclosure.anchor == anchor.id]
-    return f"turn {turns[0]}" if turns else "–"
+    return f"turn {turns[0]}" if turns else "not disclosed"
 
 
 def with_marks(dialogue: MadeDialogue, turn: MadeTurn) -> Markup:
