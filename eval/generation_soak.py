@@ -2,9 +2,10 @@
 
     python eval/generation_soak.py --kills 50
 
-Notes, a made-up benchmark, are made at a simulated provider, whose answers break rules now and then, at 32 calls in
-flight, and killed (SIGKILL) at random moments: when as many requests have come as a seed draws, half of the time while
-later ones get no answer. The same call goes on each time. At the end the files must be those of a corpus that nobody
+Dialogues are made at a simulated provider, which answers as the stand-in does, or with `--notes` notes of a made-up
+benchmark, by answers that break rules now and then. The making has 32 calls in flight and is killed (SIGKILL) at random
+moments: when as many requests have come as a seed draws, half of the time while later ones get no answer. The same call
+goes on each time. At the end the files must be those of a corpus that nobody
 killed, the time it was begun apart, no logged call may have been sent again, and the provider must have counted at most
 32 calls a kill beyond it.
 """
@@ -21,9 +22,10 @@ from functools import partial
 from pathlib import Path
 
 from support.notes_corpus import NotesBench, NotesScript
-from support.provider import SimulatedProvider, killed, slow
+from support.provider import Received, Scripted, SimulatedProvider, killed, slow
 
 from dspy_proact import Gate, Generation, ModelSpec
+from dspy_proact.benchmarks.proactbench.generation.making import ROLES
 
 WIDTH, SEED = 32, 20261128
 QUICK = 8  # notes
@@ -36,14 +38,29 @@ def faults(kind: str, text: str) -> str | None:
     return json.dumps(broken.get(kind, {})) if draw == 0 else None
 
 
-def makes(folder: Path, base: str, notes: int) -> None:
-    """What is killed."""
-    model = ModelSpec(name="openai/any", api_base=base)
-    Generation(model=model, dialogues=notes, gate=Gate(concurrency=WIDTH), benchmark=NotesBench()).run(folder)
+def as_stand_in(received: Received) -> Scripted:
+    """What the stand-in of a role answers; tokens are counted as four characters each."""
+    messages = [(message["role"], message["content"]) for message in received.body["messages"]]
+    system = "".join(text for role, text in messages if role == "system")
+    stand_in = ROLES[received.role].stand_in
+    assert stand_in, "every role has one"
+    answer = stand_in(system, [message for message in messages if message[0] != "system"])
+    prompt = sum(len(text) for _, text in messages)
+    return Scripted(answer, usage={"prompt_tokens": prompt // 4, "completion_tokens": len(answer) // 4})
 
 
-def begun(folder: Path, base: str, notes: int) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, __file__, "--out", folder, "--at", base, "--notes", str(notes)])
+def making(base: str, dialogues: int, *, notes: bool) -> Generation:
+    """What is killed; the provider answers each role at an address of its own."""
+    roles = {name: ModelSpec(name="openai/any", api_base=base.replace("/any/", f"/{name}/")) for name in ROLES}
+    gate, model = Gate(concurrency=WIDTH), ModelSpec(name="openai/any", api_base=base)
+    if notes:
+        return Generation(None, model, dialogues=dialogues, gate=gate, benchmark=NotesBench())
+    return Generation(None, model, roles, dialogues=dialogues, gate=gate)
+
+
+def begun(folder: Path, base: str, dialogues: int, *, notes: bool) -> "subprocess.Popen[bytes]":
+    how = ["--out", folder, "--at", base, "--dialogues", str(dialogues), *(["--notes"] if notes else [])]
+    return subprocess.Popen([sys.executable, __file__, *how])
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -63,33 +80,40 @@ def requests(folder: Path) -> Counter[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--quick", action="store_true", help=f"2 kills of a corpus of {QUICK} notes")
-    parser.add_argument("--notes", type=int, default=200, help=argparse.SUPPRESS)
+    parser.add_argument("--quick", action="store_true", help=f"2 kills of a corpus of {QUICK} notes, or of 2 dialogues")
+    parser.add_argument("--notes", action="store_true", help="of a made-up benchmark, whose answers break rules")
+    parser.add_argument("--dialogues", type=int, help="20 by default, and 60 notes")
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--at", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    notes, quick = options.notes, options.quick
+    kills = 2 if quick else options.kills
+    dialogues = options.dialogues or ((QUICK if notes else 2) if quick else (60 if notes else 20))
     if options.out:
-        makes(options.out, options.at, options.notes)
+        making(options.at, dialogues, notes=notes).run(options.out)
         return
 
-    kills, notes = (2, QUICK) if options.quick else (options.kills, options.notes)
-    moment, done, script = random.Random(SEED), 0, NotesScript(faults)
+    moment, done, script = random.Random(SEED), 0, NotesScript(faults) if notes else as_stand_in
     with tempfile.TemporaryDirectory() as name, SimulatedProvider(script) as provider:
         folder, base = Path(name), provider.base("any")
-        makes(folder / "smooth", base, notes)
-        needed = provider.received.total()
-        again = partial(begun, folder / "killed", base, notes)
+        task = making(base, dialogues, notes=notes)
+        expected = task.forecast()
+        task.run(folder / "smooth")
+        needed, tokens = provider.received.total(), provider.tokens
+        again = partial(begun, folder / "killed", base, dialogues, notes=notes)
         while done < kills:
             after, pause = moment.randint(1, needed // kills), moment.uniform(0, 0.05)
             if not killed(provider, again, after, pause, script=slow(script, 0.005), stalls=done % 2 == 0):
                 break
             done += 1
         provider.script = script
-        makes(folder / "killed", base, notes)
+        making(base, dialogues, notes=notes).run(folder / "killed")
         extra = provider.received.total() - 2 * needed
         smooth, broken = content(folder / "smooth"), content(folder / "killed")
         unequal = sorted(name for name in {*smooth, *broken} if smooth.get(name) != broken.get(name))
         twice = max(requests(folder / "killed").values()) - 1
+    foreseen = expected.prompt_tokens + expected.completion_tokens
+    print(f"forecast: {expected.calls} calls and {foreseen:,} tokens; the provider counted {needed} and {tokens:,}")
     print(
         f"{needed} calls, {done} kills, {extra} further ones of at most {done * WIDTH}; logged calls that were sent "
         f"again: {twice}; unequal files: {', '.join(unequal) or 'none'}"
