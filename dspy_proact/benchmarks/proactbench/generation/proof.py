@@ -40,7 +40,15 @@ from dspy_proact.benchmarks.proactbench.generation.values import (
 from dspy_proact.benchmarks.proactbench.programs.assistant import Assistant
 from dspy_proact.benchmarks.proactbench.programs.judge import Judge
 from dspy_proact.benchmarks.proactbench.programs.offers import OfferDetector
-from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, Grade, JudgeView, Rubric, Turn
+from dspy_proact.benchmarks.proactbench.types import (
+    AssistantView,
+    ControlView,
+    Dialogue,
+    Grade,
+    JudgeView,
+    Rubric,
+    Turn,
+)
 from dspy_proact.errors import ContentError
 from dspy_proact.generation.attempt import Attempt, RuleError
 from dspy_proact.generation.maker import StageForecast
@@ -281,9 +289,8 @@ class _Test:
 
     async def response(self, turns: Sequence[SwappedTurn], instruction: str, asking: Asking) -> str:
         """An assistant's response under an instruction, and under the system text of the dialogue."""
-        *history, last = conversation_of(turns)
-        system = "\n\n".join(filter(None, [instruction, self.dialogue.scenario.system.strip()]))
-        return (await Assistant(system or None).answer_by(asking, history=history, user_message=last.user)).response
+        view = AssistantView.of(conversation_of(turns), self.dialogue.scenario.system.strip() or None)
+        return (await Assistant(instruction or None).answer_by(asking, **view.inputs)).response
 
     async def grade(self, response: str, asking: Asking) -> str:
         """The grade of a response by the rubric, beside the conversation with the anchors."""
@@ -293,6 +300,7 @@ class _Test:
             conversation=conversation_of(self.dialogue.before(turn)),
             turn=turn,
             rubric=Rubric(phase=rubric.phase, **criteria),
+            system=self.dialogue.scenario.system.strip() or None,
         )
         return (await self.prover.judge.answer_by(asking, **view.inputs(response))).grade
 
@@ -312,7 +320,8 @@ class _Test:
 
     async def charged(self) -> bool | None:
         """Whether the checklist of offers makes an unwanted one in the swap; None where nobody can say."""
-        view = ControlView(conversation=conversation_of(swap_of(self.made).turns), turn=self.made.turn)
+        conversation, system = conversation_of(swap_of(self.made).turns), self.dialogue.scenario.system.strip() or None
+        view = ControlView(conversation=conversation, turn=self.made.turn, system=system)
         response = planted_response(CHECKLIST, self.dialogue, self.made)
         try:
             asking = self.attempt.asking("judge", f"offers, {CHECKLIST}", self.made.turn)

@@ -313,6 +313,15 @@ def test_an_assistant_has_one_system_message_with_the_dialogues_text_last():
     assert systems == {f"{proof.LOOK}\n\n{SYSTEM}", SYSTEM}
 
 
+def test_judge_and_detector_see_the_dialogues_system_text():
+    script = Script()
+    proved(script, EMERGENT, matrix=True)
+    for question in ("GradeResponse", "DetectOffers"):
+        requests = script.requests(question)
+        assert requests
+        assert all(SYSTEM in request for request in requests)
+
+
 def test_no_order_of_arrival_decides_which_request_is_which():
     def record(seed: int) -> list[tuple[str, int, int, str]]:
         script = Script(chance=random.Random(seed), acts=lambda stated, looks: looks and {"a1", "a2"} <= stated)
