@@ -401,3 +401,38 @@ def test_personas_of_a_folder_are_the_units_of_folds_and_its_controls_go_with_th
     units = DECLARED.tuning(Settings()).units(cases)
     assert len(set(units.values())) == 2
     assert all(units[case.key] == units[f"{case.meta['dialogue'].replace('c', 'd')}__t2"] for case in cases)
+
+
+def test_every_command_takes_a_folder_and_nothing_hidden_in_it_is_sent_or_shown(proact, server, tmp_path):
+    made, tokens = list[dict[str, Any]](), list[str]()
+    for persona in range(4):
+        for key, extra in (
+            (f"d{persona}", {"system_text": rules_of(persona)}),
+            (f"swap{persona}", {"trigger_points": [], "control_turn": 6}),
+        ):
+            raw = dialogue(persona) | {"category_key": "lending library", "style_combination_index": 0} | extra
+            planted, hidden = plant_canaries(raw | {"unique_id_eval": key})
+            made.append(planted)
+            tokens += hidden
+    folder = folder_of(tmp_path / "made", made[::2], made[1::2])
+    models = ["--model", "hosted_vllm/any", "--judge", "openai/any"]
+    models += ["--model-api-base", server.assistant, "--judge-api-base", server.judge]
+    outputs = [
+        proact("eval", *models, "--corpus", folder, "--controls", "--out", "a"),
+        proact("eval", *models, "--corpus", folder, "--controls", "--system-prompt", "Look ahead.", "--out", "b"),
+        proact("report", "a", "--by", "life_domain", "--by", "style"),
+        proact("show", "a", "--trigger", "d1__t6"),
+        proact("compare", "a", "b"),
+        proact("label", "sheet", "a", "--out", "sheet.csv"),
+        proact("optimize", "assistant", "--corpus", folder, "--folds", 2, "--dry-run"),
+    ]
+    assert [(status, err) for status, _, err in outputs if status] == []
+    report = outputs[2][1]
+    assert "lending library" in report
+    assert "4 of 8 control turns are rewritten triggers" in " ".join(report.split())
+    texts = [sent.text for sent in server.sent] + [out for _, out, _ in outputs]
+    files = ("sheet.csv", "a/cases.jsonl", "a/events.jsonl", "a/manifest.json")
+    texts += [Path(name).read_text(encoding="utf-8") for name in files]
+    assert not [token for token in tokens if any(token in text for text in texts)]
+    assert rules_of(1) in " ".join(outputs[3][1].split())
+    assert rules_of(1) in Path("sheet.csv").read_text(encoding="utf-8")
