@@ -34,6 +34,7 @@ OTHERS = [
     ("elsewhere", "no such file or folder; give the "),
     ("runs/aa", "no such file or folder; did you mean runs/a?"),
     ("empty", "a folder without a run or a compile in it; give the "),
+    ("K", "the folder of a corpus that was made; name it as the corpus of `dspy-proact eval`; give the "),
     ("a.csv", "a table written by `export`; give the "),
     ("a.parquet", "a table written by `export`; give the "),
     ("C/compile.json", "a file inside the folder of a run or a compile; name the folder: C"),
@@ -61,10 +62,11 @@ def world(tmp_path, monkeypatch):
     """Two runs, their tables, and compiles."""
     for name in "ab":
         run_of(tmp_path / "runs" / name, [(trigger(name), "PASS")])
-    for folder in ("C", "A", "compiles/unfinished", "empty"):
+    for folder in ("C", "A", "K", "compiles/unfinished", "empty"):
         (tmp_path / folder).mkdir(parents=True)
     for claimed in ("C", "A", "compiles/unfinished"):
         (tmp_path / claimed / "compile.json").write_text("{}")
+    (tmp_path / "K" / "corpus.json").write_text("{}")
     write_artefact(tmp_path / "C" / "judge.json", judges.artefact())
     write_artefact(tmp_path / "A" / "assistant.json", assistants.artefact())
     write_artefact(tmp_path / "judge.json", judges.artefact())
