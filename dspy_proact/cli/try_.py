@@ -177,8 +177,7 @@ def try_(
     """Try a system prompt: responses with TEXT beside those without it, each with the judge's verdict.
 
     Without TEXT the bare model answers alone. A --conversation is JSON, JSON lines, or text in which `User:` and
-    `Assistant:` begin a message; it ends with the user and is not graded. A system message in it is part of the
-    conversation: it is sent after TEXT, and without it alone. Nothing is written to disk.
+    `Assistant:` begin a message; it ends with the user and is not graded. Nothing is written to disk.
     """
     _refuse_together(text, program, judge_program, where)
     declared = chosen.declared()
