@@ -31,17 +31,17 @@ from dspy_proact.stats import Headline
 T = TypeVar("T")
 _ALPHABET = "ABCDEFGHIJKLMNOPRSTVWYZ"
 _STAGES = {
-    "scenario": ("planner", "item", 300, 1500),
-    "audit of scenario": ("auditor", "item", 1600, 150),
-    "blueprint": ("planner", "item", 1500, 900),
-    "audit of blueprint": ("auditor", "item", 2500, 60),
-    "plan": ("planner", "plan", 2900, 120),
-    RUBRIC: ("planner", "trigger", 2300, 250),
-    "message": ("user", "turn", 1600, 60),
-    "audit of message": ("auditor", "turn", 2400, 300),
-    RUBRIC_AUDIT: ("auditor", "trigger", 2300, 200),
-    "reply": ("assistant", "turn", 1500, 250),
-    "audit of reply": ("auditor", "turn", 2600, 80),
+    "scenario": ("planner", "item", 300, 1100),
+    "audit of scenario": ("auditor", "item", 1000, 100),
+    "blueprint": ("planner", "item", 1000, 600),
+    "audit of blueprint": ("auditor", "item", 1700, 50),
+    "plan": ("planner", "plan", 2300, 80),
+    RUBRIC: ("planner", "trigger", 1800, 180),
+    "message": ("user", "turn", 1500, 50),
+    "audit of message": ("auditor", "turn", 2000, 150),
+    RUBRIC_AUDIT: ("auditor", "trigger", 1900, 120),
+    "reply": ("assistant", "turn", 1450, 250),
+    "audit of reply": ("auditor", "turn", 2000, 40),
 }
 """By stage: who is asked, how often, and tokens of the inputs, without the product's text, and of the answer."""
 _TRIGGERS = 3
