@@ -47,7 +47,7 @@ def library_brief(**dialogue: Any) -> CorpusBrief:
     return CorpusBrief.model_validate(
         {
             "product": {"name": "Town library", "text": PRODUCT, "rules": RULES},
-            "users": {"who": "Members of the library", "personas": ["Ida, 52, gardener.", "Omar, 31, cook."]},
+            "users": {"who": "Members of the library", "personas": ["Ida, 52, gardener.", "Ida, 31, cook."]},
             "plant": {"may": ["a journey", "an illness"], "domains": ["travel", "family"]},
             "never": {"offers": ["waive the fee"]},
             "dialogue": dialogue,

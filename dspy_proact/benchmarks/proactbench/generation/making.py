@@ -184,7 +184,7 @@ class ProactMaker:
 
         async def faults(answer: Any) -> Sequence[str]:
             scenario = complete(answer.scenario)
-            if broken := rules.scenario_rules(scenario, self.source):
+            if broken := rules.scenario_rules(scenario, self.source, setting.initials, setting.persona.text):
                 return broken
             audited = await attempt.ask(
                 "auditor",

@@ -61,8 +61,11 @@ def says(text: str, other: str) -> bool:
     return bool(words_of(other)) and len(wanted & grams(text)) / len(wanted) >= _SAME
 
 
-def scenario_rules(scenario: Scenario, source: str) -> list[str]:
-    """What is wrong with a scenario; `source` is the product's text with its rules."""
+def scenario_rules(scenario: Scenario, source: str, initials: str = "", persona: str = "") -> list[str]:
+    """What is wrong with a scenario; `source` is the product's text with its rules.
+
+    A user whose name in Latin letters has none of the `initials` must have it from the `persona`; none lets any be.
+    """
     shown = {
         "request": scenario.request,
         "persona": scenario.persona,
@@ -77,6 +80,9 @@ def scenario_rules(scenario: Scenario, source: str) -> list[str]:
     reasons += _repeated([" ".join(words_of(name)) for name in names], "persons of the cast have the name")
     if sum(person.relation == "self" for person in scenario.cast) != 1:
         reasons.append("Exactly one person of the cast is the user, with the relation `self`.")
+    for name in (person.name.strip() for person in scenario.cast if person.relation == "self" and initials):
+        if "A" <= name[:1].upper() <= "Z" and name[0].upper() not in initials and not holds(persona, name):
+            reasons.append(f"The user's name begins with none of {initials}; take one that does, so that none repeats.")
     for name in ("request", "system"):
         if says(shown[name], scenario.hidden_goal):
             reasons.append(f"`{name}` gives the hidden goal away; leave it out there.")

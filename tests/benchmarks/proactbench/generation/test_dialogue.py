@@ -136,7 +136,7 @@ def test_no_role_sees_what_it_must_not_know(monkeypatch):
     }
     brief = library_brief().model_dump()
     brief["product"]["text"] += " product-canary"
-    brief["users"] |= {"who": "who-canary", "personas": ["person-canary"]}
+    brief["users"] |= {"who": "who-canary", "personas": ["Ida, person-canary"]}
     brief["plant"]["may"] = ["plant-canary"]
     brief["never"]["offers"] = ["offer-canary"]
     maker, attempt = ProactMaker(library_brief().model_validate(brief), "none"), roles.attempt()

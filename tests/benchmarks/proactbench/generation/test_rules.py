@@ -89,6 +89,19 @@ def test_a_scenario_that_breaks_a_rule(scenario, reason):
     assert [line for line in rules.scenario_rules(scenario, SOURCE) if reason in line]
 
 
+@pytest.mark.parametrize(
+    ("name", "persona", "broken"),
+    [("Ida", "", True), ("Kim", "", False), ("Ida", "Ida, 52, gardener.", False), ("Öyküm", "", False)],
+)
+def test_the_name_of_a_user_begins_with_an_initial_of_its_slot(name, persona, broken):
+    """Else writers give the same name again and again; one of the persona, or of another script, is let be."""
+    scenario = changed(SCENARIO, cast=[changed(SCENARIO.cast[0], name=name), *SCENARIO.cast[1:]])
+    reasons = rules.scenario_rules(scenario, SOURCE, "K, L", persona)
+    assert reasons == (
+        ["The user's name begins with none of K, L; take one that does, so that none repeats."] if broken else []
+    )
+
+
 def test_a_key_is_seen_as_words_only():
     """`Lisbons` is another word than `Lisbon`."""
     assert rules.scenario_rules(changed(SCENARIO, persona="Ida likes lisbonish tiles."), SOURCE) == []
