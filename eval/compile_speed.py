@@ -31,7 +31,15 @@ from dspy_proact.compile.target import PROPOSER
 from dspy_proact.optimizer_names import OPTIMIZERS
 from dspy_proact.recipe import Recipe
 
-PROMISED = {"judge search": 20, "judge bootstrap": 12, "assistant search": 12, "assistant bootstrap": 12}
+PROMISED = {
+    "judge search": 20,
+    "judge bootstrap": 12,
+    "assistant search": 12,
+    "assistant bootstrap": 12,
+    "judge gepa": 3,
+}
+"""How many times as fast a compile is at full width, by program and optimizer; else 4. GEPA goes on from one minibatch
+to the next, and a judge's minibatches are small."""
 ROLES = {"assistant": ASSISTANT, "judge": JUDGE, "proposer": PROPOSER}
 
 
