@@ -75,6 +75,9 @@ class ModelDefaults:
     """Whether the program under test takes a system prompt of a person's."""
     judge_prompts: Sequence[str] = ()
     """Names of the judge's other prompts than its own."""
+    require: Callable[[Sequence[Case], Any, Sequence[Any]], None] = lambda *_: None
+    """Raises a `UsageError` where programs cannot take the views of cases: the one under test, None where answers exist
+    already, and those of the judges."""
 
 
 @dataclass(frozen=True)
@@ -182,12 +185,6 @@ class Benchmark(Generic[Answer, Detail]):
     def judge(self, settings: Settings, start: Start) -> Any | None:
         """The judge, a `dspy.Module`; None where answers are graded without a model. Raises as `program` does."""
         return None
-
-    def require(self, cases: Sequence[Case], program: Any, judges: Sequence[Any]) -> None:
-        """Raise a `UsageError` where programs cannot take the views of these cases; nothing was asked yet.
-
-        `program` is the one under test, None where answers exist already; `judges` are those that grade.
-        """
 
     def stand_in(self, role: str) -> StandIn | StandInFields | None:
         """What the embedded model answers as `assistant`, `judge` or one of `roles`; None without a stand-in."""

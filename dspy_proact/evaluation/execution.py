@@ -90,7 +90,7 @@ class Execution:
         self._judges, self._gate = {judge.model.name: judge for judge in judges}, gate
         self._assistant = answering if isinstance(answering, Participant) else None
         tested = self._assistant and self._assistant.ask.program
-        declared.require(case_set.cases, tested, [judge.ask.program for judge in judges])
+        declared.models.require(case_set.cases, tested, [judge.ask.program for judge in judges])
         self._copied = answering if isinstance(answering, Responses) else None
         self._keeps_inputs = keep_inputs or not case_set.corpus.private
         self.manifest = self._begun(answering)

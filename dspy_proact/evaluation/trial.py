@@ -184,7 +184,7 @@ class Trial:
     def _require(self, cases: Sequence[Case]) -> None:
         if chained := next((case.key for case in cases if case.chain), None):
             raise UsageError(f"{chained}: as set, it takes the answers before it, which a trial does not ask for")
-        self._declared.require(cases, self.program, ())
+        self._declared.models.require(cases, self.program, ())
 
 
 def examine(declared: Benchmark[Any, Any], judge: Any, model: Model, gate: Gate, settings: Settings) -> Tried:

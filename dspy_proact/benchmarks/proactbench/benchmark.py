@@ -69,6 +69,24 @@ def grade_calls(case: Case, answer: Response | None, judge: Any, settings: Setti
     return [ExpectedCall(program.messages(inputs), VERDICT_TOKENS)]
 
 
+def require_system(cases: Sequence[Case], program: Any, judges: Sequence[Any]) -> None:
+    """The system text of a dialogue reaches the program under test and the judges, or nothing is asked."""
+    views = [case.view for case in cases]
+    if not (count := sum(bool(getattr(view, "system", None)) for view in views)):
+        return
+    from dspy_proact.benchmarks.proactbench.programs import OfficialJudge
+    from dspy_proact.programs.asking import SYSTEM, takes
+
+    if program is not None and not takes(program, SYSTEM):
+        raise UsageError(
+            f"`program`: takes no `{SYSTEM}`, and {count} of {len(views)} cases have a system text of their own, "
+            f"such as a product's rules; give it an input `{SYSTEM}: str` that it passes to its model"
+        )
+    for judge in judges:
+        if isinstance(judge, OfficialJudge):
+            judge.require(views)
+
+
 class ProactBench(Benchmark[Response, Verdict | Offers]):
     """Triggers of curated dialogues, the assistant that responds there, and the judge of its responses."""
 
@@ -87,7 +105,9 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     nouns = NOUNS
     view = JudgeView
     answer_type = Response
-    models = ModelDefaults(judge="openai/gpt-5.4", system_prompt=True, judge_prompts=("official",))
+    models = ModelDefaults(
+        judge="openai/gpt-5.4", system_prompt=True, judge_prompts=("official",), require=require_system
+    )
     forecast = CallForecast(
         answer_calls, grade_calls, f"Judge prompts assume {ASSUMED_WORDS}-word responses where none exist yet."
     )
@@ -139,23 +159,6 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         from dspy_proact.benchmarks.proactbench.programs import Judge, OfficialJudge
 
         return OfficialJudge() if start.prompt == "official" else Judge()
-
-    def require(self, cases: Sequence[Case], program: Any, judges: Sequence[Any]) -> None:
-        """The system text of a dialogue reaches the program under test and the judges, or nothing is asked."""
-        views = [case.view for case in cases]
-        if not (count := sum(bool(getattr(view, "system", None)) for view in views)):
-            return
-        from dspy_proact.benchmarks.proactbench.programs import OfficialJudge
-        from dspy_proact.programs.asking import SYSTEM, takes
-
-        if program is not None and not takes(program, SYSTEM):
-            raise UsageError(
-                f"`program`: takes no `{SYSTEM}`, and {count} of {len(views)} cases have a system text of their own, "
-                f"such as a product's rules; give it an input `{SYSTEM}: str` that it passes to its model"
-            )
-        for judge in judges:
-            if isinstance(judge, OfficialJudge):
-                judge.require(views)
 
     def stand_in(self, role: str) -> StandIn:
         """Rules that take up what was disclosed, and that look for it."""
