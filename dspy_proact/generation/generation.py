@@ -233,6 +233,7 @@ class Generation:
         priced = all(model.price.of(0, 0) is not None for players in models.values() for model in players)
         progress = CorpusProgress(observer, self.forecast(), self.dialogues)
         log.on_call = lambda _: progress.paid(self.gate.budget.spent.usd if priced else None)
+        asks = {role: [Direct(model.lm) for model in players] for role, players in models.items()}
 
         def new_attempt(slot: int, number: int) -> Attempt:
             drawn = rollout_of(self.seed, slot, number, "model")
@@ -241,7 +242,7 @@ class Generation:
                 self.seed,
                 slot,
                 number,
-                {role: Direct(model.lm) for role, model in playing.items()},  # which keep the forms of its requests
+                {role: players[drawn % len(players)] for role, players in asks.items()},
                 {role: model.name for role, model in playing.items()},
                 {role: model.price for role, model in playing.items()},
             )

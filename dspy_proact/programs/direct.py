@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import dspy
 from dspy import AdapterParseError
@@ -34,7 +35,8 @@ class Direct:
     def __init__(self, lm: dspy.LM):
         self._lm = lm
         self._engine = async_engine_of(lm)
-        self._forms: dict[tuple[dspy.Predict, type[dspy.Adapter]], Request] = {}
+        # Weak, as a corpus makes a program for each system text.
+        self._forms = WeakKeyDictionary[dspy.Predict, dict[type[dspy.Adapter], Request]]()
 
     async def __call__(self, predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
         """The answer; raises ours of `errors`."""
@@ -55,15 +57,15 @@ class Direct:
 
     def _form(self, predictor: dspy.Predict, adapter: dspy.Adapter, inputs: dict[str, Any]) -> Request:
         """A request of DSPy's for a question of this kind."""
-        kind = (predictor, type(adapter))
-        if kind not in self._forms:
+        forms = self._forms.setdefault(predictor, {})
+        if type(adapter) not in forms:
             listening = _Listening(self._lm.engine)
             try:
                 with dspy.context(lm=self._lm.copy(engine=listening), adapter=adapter, callbacks=[], **_LEAN):
                     predictor(**declaring(predictor, inputs))
             except _Heard as heard:
-                self._forms[kind] = heard.request
-        return self._forms[kind]
+                forms[type(adapter)] = heard.request
+        return forms[type(adapter)]
 
 
 class _Listening(Described):

@@ -69,6 +69,7 @@ class Play:
     def __post_init__(self) -> None:
         self.attempt, self.scenario = self.rubrics.attempt, self.rubrics.scenario
         self.ids = [anchor.id for anchor in self.scenario.anchors]
+        self.assistant = Assistant(self.scenario.system.strip() or None)
 
     @property
     def disclosed(self) -> set[str]:
@@ -257,7 +258,7 @@ class Play:
         answer = await self.attempt.ask(
             "assistant",
             "reply",
-            Assistant(self.scenario.system.strip() or None),
+            self.assistant,
             lambda answer: rules.reply_rules(answer.response),
             turn=step.turn,
             history=list(conversation_of(awaiting[:-1])),

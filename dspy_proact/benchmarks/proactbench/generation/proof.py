@@ -102,6 +102,7 @@ class Prover:
         self.writing, self.auditing, self.judge = Question(WriteSwap), Question(AuditSwap), Judge()
         self.detector = OfferDetector()
         self.programs = (self.writing, self.auditing, self.judge, self.detector)
+        self.looking, self.bare = Assistant(LOOK), Assistant()
 
     async def proved(self, attempt: Attempt, dialogue: MadeDialogue, *, style: str, matrix: bool) -> MadeDialogue:
         """The dialogue with what was shown of each trigger; one that was not kept stays in it, with the reason.
@@ -176,7 +177,7 @@ class _Test:
         if proof.kept and self.made.rubric.type == "CRITICAL":
             test, proof = await self.leave_one_out(proof)
         if proof.kept and proof.swap:
-            fresh = await test.arms(proof.swap, "tester", "fresh", LOOK)
+            fresh = await test.arms(proof.swap, "tester", "fresh", test.prover.looking)
             proof = proof.model_copy(update={"fresh": fresh})
         return test.made.model_copy(update={"proof": proof})
 
@@ -191,8 +192,8 @@ class _Test:
             reason = f"No version of the conversation without its facts could stand. {' '.join(error.reasons)}"
             return TriggerProof(swap=None, audit=None, looking=None, bare=None, kept=False, reason=reason)
         looking, bare = await all_of(
-            self.arms(swap, "assistant", f"{arm}{name}", instruction)
-            for arm, instruction in (("looking", LOOK), ("bare", ""))
+            self.arms(swap, "assistant", f"{arm}{name}", assistant)
+            for arm, assistant in (("looking", self.prover.looking), ("bare", self.prover.bare))
         )
         reason = weakness(looking)
         return TriggerProof(swap=swap, audit=audit, looking=looking, bare=bare, kept=not reason, reason=reason)
@@ -206,7 +207,7 @@ class _Test:
 
         async def without(anchor: str) -> list[str]:
             swap, _ = await self.swapped([anchor], f"swap without {anchor}", others_may_call=True)
-            return await self.grades(swap.turns, "assistant", f"looking without {anchor}", LOOK)
+            return await self.grades(swap.turns, "assistant", f"looking without {anchor}", self.prover.looking)
 
         def failed(reason: str, *reasons: str) -> tuple[_Test, TriggerProof]:
             return self, proof.model_copy(update={"kept": False, "reason": " ".join([reason, *reasons])})
@@ -265,15 +266,15 @@ class _Test:
         answer = await self.attempt.ask("planner", stage, self.prover.writing, faults, turn=turn, **inputs)
         return answer.swap, audits[-1]
 
-    async def arms(self, swap: Swap, role: str, stage: str, instruction: str) -> Sampled:
+    async def arms(self, swap: Swap, role: str, stage: str, assistant: Assistant) -> Sampled:
         """Grades of a role's responses with the anchors and without."""
         both = {"with": self.dialogue.before(self.made.turn), "without": swap.turns}
         grades = await all_of(
-            self.grades(turns, role, f"{stage} {arm} anchors", instruction) for arm, turns in both.items()
+            self.grades(turns, role, f"{stage} {arm} anchors", assistant) for arm, turns in both.items()
         )
         return Sampled(with_anchors=grades[0], without_anchors=grades[1])
 
-    async def grades(self, turns: Sequence[SwappedTurn], role: str, stage: str, instruction: str) -> list[str]:
+    async def grades(self, turns: Sequence[SwappedTurn], role: str, stage: str, assistant: Assistant) -> list[str]:
         """Grades of a role's responses to a conversation, whichever it is, as responses to the trigger."""
         count = SAMPLES[self.prover.level]
         answering = [self.attempt.asking(role, stage, self.made.turn) for _ in range(count)]
@@ -281,16 +282,16 @@ class _Test:
 
         async def grade(answers: Asking, judges: Asking) -> str:
             try:
-                return await self.grade(await self.response(turns, instruction, answers), judges)
+                return await self.grade(await self.response(turns, assistant, answers), judges)
             except ContentError:
                 return UNSCORED
 
         return await all_of(grade(*askings) for askings in zip(answering, judging, strict=True))
 
-    async def response(self, turns: Sequence[SwappedTurn], instruction: str, asking: Asking) -> str:
-        """An assistant's response under an instruction, and under the system text of the dialogue."""
+    async def response(self, turns: Sequence[SwappedTurn], assistant: Assistant, asking: Asking) -> str:
+        """An assistant's response, under the system text of the dialogue."""
         view = AssistantView.of(conversation_of(turns), self.dialogue.scenario.system.strip() or None)
-        return (await Assistant(instruction or None).answer_by(asking, **view.inputs)).response
+        return (await assistant.answer_by(asking, **view.inputs)).response
 
     async def grade(self, response: str, asking: Asking) -> str:
         """The grade of a response by the rubric, beside the conversation with the anchors."""
@@ -312,9 +313,9 @@ class _Test:
             if name != KNOWING:
                 return await self.grade(planted_response(name, self.dialogue, self.made), judging)
             criteria = f"PASS: {rubric.pass_criteria}\n\nPARTIAL: {rubric.partial_criteria}\n\nFAIL: "
-            instruction = f"{prompt('know_rubric')}\n\n{criteria}{rubric.fail_criteria}"
+            assistant = Assistant(f"{prompt('know_rubric')}\n\n{criteria}{rubric.fail_criteria}")
             answering = self.attempt.asking("tester", name, turn)
-            return await self.grade(await self.response(self.dialogue.before(turn), instruction, answering), judging)
+            return await self.grade(await self.response(self.dialogue.before(turn), assistant, answering), judging)
         except ContentError:
             return UNSCORED
 
