@@ -34,6 +34,8 @@ T = TypeVar("T")
 U = TypeVar("U")
 SAMPLES = 3
 """Answers to one question, at most: the first, and two more with the reasons against the one before."""
+MOST_CHARACTERS = 60_000
+"""Of an answer as JSON, which requests after it repeat and rules search."""
 Rules = Callable[[Any], Sequence[str] | Awaitable[Sequence[str]]]
 """What is wrong with an answer, a sentence each that says what to do; empty where it may stand. An audit is awaited."""
 _AGAIN = "Your answer before this one cannot be used. Answer once more, with this mended:"
@@ -152,16 +154,25 @@ class Attempt:
             for _ in range(SAMPLES):
                 predictor, adapter = program.first(inputs), program.wording(self._note(stage, turn, reasons))
                 try:
-                    answer = (await asking(predictor, adapter, **inputs)).prediction
+                    answer = await asking(predictor, adapter, **inputs)
                 except ContentError as error:
                     mend = "Answer with one JSON object that has every field."
                     reasons = (f"It could not be used ({error}). {mend}",)
                     self._answers.pop((stage, turn), None)
                 else:
-                    self._answers[stage, turn] = json.dumps(to_jsonable_python(answer.toDict()), ensure_ascii=False)
-                    broken = rules(answer)
-                    if not (reasons := tuple(await broken if isinstance(broken, Awaitable) else broken)):
-                        return answer
+                    text = json.dumps(to_jsonable_python(answer.prediction.toDict()), ensure_ascii=False)
+                    self._answers[stage, turn] = text
+                    if answer.truncated or len(text) > MOST_CHARACTERS:
+                        cut = (
+                            "It was cut at the token limit" if answer.truncated else f"It has {len(text):,} characters"
+                        )
+                        reasons = (f"{cut}; write a shorter one, of {MOST_CHARACTERS:,} characters at most.",)
+                        self._answers.pop((stage, turn))
+                    else:
+                        broken = rules(answer.prediction)
+                        reasons = tuple(await broken if isinstance(broken, Awaitable) else broken)
+                        if not reasons:
+                            return answer.prediction
                 written[-1] = written[-1].model_copy(update={"broken": reasons})
         finally:
             self.authors += written

@@ -176,6 +176,29 @@ def test_what_breaks_a_rule_is_repeated_then_mended_then_tried_anew_then_dropped
     assert sum(one.usd or 0.0 for one in usage.values()) == pytest.approx(provider.tokens * 1e-6)
 
 
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (Scripted(json_of(line="a" * 1_000_000)), "It has 1,000,012 characters; write a shorter one, of 60,000"),
+        (Scripted(json_of(line="a"), finish_reason="length"), "It was cut at the token limit; write a shorter one"),
+    ],
+    ids=["too long", "cut"],
+)
+def test_an_answer_that_is_too_long_or_cut_is_asked_for_again_and_not_repeated_to_the_model(tmp_path, answer, reason):
+    notes, bodies = NotesScript(), list[str]()
+
+    def script(received: Received) -> Scripted:
+        text = str(received.body["messages"])
+        bodies.append(text)
+        return answer if "Write a line" in text and "cannot be used" not in text else notes(received)
+
+    with SimulatedProvider(script) as provider:
+        result = making(provider, dialogues=1).run(tmp_path)
+    assert result.made.missing == 0
+    assert [author.broken[0].startswith(reason) for author in items(tmp_path)[0].authors if author.broken] == [True] * 3
+    assert max(map(len, bodies)) < 10_000
+
+
 def topic_of(number: str) -> str:
     return json_of(topic=f"Topic {number}: " + " ".join(f"Wörd{number}{letter}" for letter in "abcdefgh"))
 

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_v
 
 from dspy_proact.benchmarks.proactbench.corpus.personas import personas_in, require_known
 from dspy_proact.errors import UsageError
+from dspy_proact.evidence import words_of
 from dspy_proact.generation.brief import parse_brief, read_text, toml_of
 from dspy_proact.programs.embedded.words import content_words
 from dspy_proact.types import Frozen
@@ -53,6 +54,11 @@ def _personas(named: Any) -> Any:
     if not (isinstance(named, list) and named and all(isinstance(text, str) and text.strip() for text in named)):
         raise ValueError('should be "invented", "nemotron", the name of a file, or a list of texts that are not blank')
     return named
+
+
+def _run(text: str) -> str:
+    """The words of a text between blanks, those of languages without blanks too."""
+    return f" {' '.join(words_of(text))} "
 
 
 Text = Annotated[str, AfterValidator(_text)]
@@ -132,9 +138,13 @@ class CorpusBrief(Frozen):
 
     @model_validator(mode="after")
     def _contradict_nothing(self) -> Self:
+        facts = [(fact, content_words(fact), _run(fact)) for fact in self.plant.may]
         for offer in self.never.offers:
-            words = content_words(offer)
-            if clash := next((fact for fact in self.plant.may if words and words <= content_words(fact)), None):
+            words, run = content_words(offer), _run(offer)
+            clashes = (
+                fact for fact, of, fact_run in facts if (words and words <= of) or (run.strip() and run in fact_run)
+            )
+            if clash := next(clashes, None):
                 raise ValueError(
                     f"plant.may has {clash!r}, which never.offers forbids with {offer!r}; take it out of one of them"
                 )

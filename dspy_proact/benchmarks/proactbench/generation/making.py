@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, TypeVar, cast
 
 import dspy
@@ -78,7 +78,13 @@ class SlotSetting:
 def cycled(values: Sequence[T], seed: int, slot: int, what: str) -> T:
     """The value of a slot, counted from 1: all of them once in every cycle, each cycle in an order of its own."""
     cycle, index = divmod(slot - 1, len(values))
-    return sorted(values, key=lambda value: rollout_of(seed, cycle, what, values.index(value)))[index]
+    return values[_order(len(values), seed, cycle, what)[index]]
+
+
+@lru_cache(maxsize=16)
+def _order(count: int, seed: int, cycle: int, what: str) -> Sequence[int]:
+    """So many indices, in the order of a cycle."""
+    return sorted(range(count), key=lambda index: rollout_of(seed, cycle, what, index))
 
 
 class ProactMaker:

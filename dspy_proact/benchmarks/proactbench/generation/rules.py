@@ -380,8 +380,8 @@ def rubric_rules(rubric: DraftRubric, step: Step, forbidden: Iterable[str]) -> l
     """What is wrong with the rubric of a step."""
     criteria = [rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria]
     reasons = [f"`type` is {step.trigger} here."] if rubric.type != step.trigger else []
-    if sorted(set(rubric.anchors)) != sorted(set(step.needs)):
-        reasons.append(f"`anchors` are {', '.join(sorted(set(step.needs)))} here.")
+    if sorted(rubric.anchors) != sorted(set(step.needs)):
+        reasons.append(f"`anchors` are {', '.join(sorted(set(step.needs)))} here, each once.")
     if not all(words_of(text) for text in (*criteria, rubric.act)):
         reasons.append("Pass, partial and fail criteria and `act` are all needed; write them.")
     if len({tuple(words_of(text)) for text in criteria}) < len(criteria):

@@ -11,8 +11,9 @@ from importlib.resources import files
 
 import dspy
 
-from dspy_proact.benchmarks.proactbench.generation.rules import REALISM, holds
+from dspy_proact.benchmarks.proactbench.generation.rules import REALISM, holds, word_count
 from dspy_proact.benchmarks.proactbench.generation.values import Anchor, Documented, Swap, SwapAudit, SwappedTurn
+from dspy_proact.evidence import words_of
 
 LENGTH = 0.3
 """How much longer or shorter than the conversation a swap may be, as a share of its characters."""
@@ -102,7 +103,7 @@ def misfits(original: Sequence[SwappedTurn], anchors: Sequence[Anchor], swap: Sw
             reasons.append(f"In turn {old.turn} {questions}; keep every question and add none.")
     if not abs(length(swap.turns) / length(original) - 1) <= LENGTH:
         change = f"{length(swap.turns)} characters, not {length(original)}"
-        reasons.append(f"Keep the length within {LENGTH:.0%}: it has {change}.")
+        return [*reasons, f"Keep the length within {LENGTH:.0%}: it has {change}."]
     if (alike := likeness(original, swap.turns)) < (least := least_likeness(original)):
         reasons.append(f"Change less: {alike:.2f} of the words stayed, and at least {least:.2f} must.")
     if sorted(swap.removed) != sorted(anchor.id for anchor in anchors):
@@ -116,14 +117,23 @@ def length(turns: Sequence[SwappedTurn]) -> int:
 
 
 def likeness(one: Sequence[SwappedTurn], other: Sequence[SwappedTurn]) -> float:
-    """Share of words that two conversations have in common, in their order: in [0, 1], 1 where they are equal."""
-    words = [
-        [word for turn in turns for word in f"{turn.user} {turn.assistant or ''}".split()] for turns in (one, other)
-    ]
-    return SequenceMatcher(None, *words, autojunk=False).ratio()
+    """Share of words that two conversations of the same turns have in common, in each turn's order, in [0, 1].
+
+    In scripts without blanks a character is a word.
+    """
+    shared = total = 0
+    for old, new in zip(one, other, strict=True):
+        words, others = (words_of(f"{turn.user} {turn.assistant or ''}") for turn in (old, new))
+        if words == others:  # most turns are, and long ones take the square of their words
+            shared += len(words)
+        else:
+            matcher = SequenceMatcher(None, words, others, autojunk=False)
+            shared += sum(block.size for block in matcher.get_matching_blocks())
+        total += len(words) + len(others)
+    return 2 * shared / total if total else 1.0
 
 
 def least_likeness(original: Sequence[SwappedTurn]) -> float:
     """The likeness that a swap of a conversation must have: a fact is a larger part of what few words say."""
-    words = sum(len(turn.user.split()) for turn in original) / len(original)
+    words = sum(word_count(turn.user) for turn in original) / len(original)
     return TERSE if words <= FEW_WORDS else EXPRESSIVE

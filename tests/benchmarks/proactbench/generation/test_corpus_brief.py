@@ -58,6 +58,10 @@ REFUSED = {
         ": plant.may has 'a health matter that makes reading, lifting or coming in hard', which never.offers forbids "
         "with 'a matter of health'; take it out of one of them",
     ),
+    "the same in a language without blanks": (
+        replaced('"medical advice",', '"返却日",').replace("may = [", 'may = ["本の返却日の前の旅行", '),
+        ": plant.may has '本の返却日の前の旅行', which never.offers forbids with '返却日'; take it out of one of them",
+    ),
     "an unknown style": (
         replaced('styles = "csi"', 'styles = "shouty"'),
         f", line {STYLES}, field 'dialogue.styles': 'shouty' is not known; give \"csi\" for all 24 styles, a list of "

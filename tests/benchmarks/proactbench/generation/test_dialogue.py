@@ -357,6 +357,12 @@ def test_slots_take_turns_through_what_a_brief_lists():
         slots = [cycled(values, seed, slot, "style") for slot in range(1, 10)]
         assert [sorted(slots[start : start + 3]) for start in (0, 3, 6)] == [values] * 3
     assert len({tuple(cycled(values, seed, slot, "style") for slot in (1, 2, 3)) for seed in range(40)}) == 6
+
+    class Large:
+        def __eq__(self, other: object) -> bool:
+            raise AssertionError("to look thousands of personas up by comparing them takes minutes a slot")
+
+    assert isinstance(cycled([Large(), Large()], 0, 2, "persona"), Large)
     maker = ProactMaker(library_brief(styles=[3, 24]), "none")
     settings = [maker.setting(7, slot) for slot in range(1, 5)]
     assert settings == [maker.setting(7, slot) for slot in range(1, 5)]

@@ -399,8 +399,17 @@ def test_likeness_asks_less_of_a_user_of_few_words():
     assert (swap.least_likeness(few), swap.least_likeness(many)) == (0.55, 0.85)
     assert swap.likeness(few, few) == 1
     # Of 2 and 3 words one is the same: 2 * 1 / 5.
-    assert swap.likeness(few, [SwappedTurn(turn=1, user="Until when then?", assistant=None)]) == pytest.approx(0)
+    assert swap.likeness(few, [SwappedTurn(turn=1, user="Until then?", assistant=None)]) == pytest.approx(0)
     assert swap.likeness(few, [SwappedTurn(turn=1, user="And when? Due", assistant=None)]) == pytest.approx(0.4)
+
+
+def test_in_japanese_a_swap_of_a_few_characters_is_a_small_change():
+    old = [SwappedTurn(turn=1, user="来週リスボンに行きます。本は何冊借りられますか。", assistant=None)]
+    new = [SwappedTurn(turn=1, user="来週はお茶を飲みます。本は何冊借りられますか。", assistant=None)]
+    anchor = made_dialogue(EMERGENT).scenario.anchor("a1").model_copy(update={"keys": ["リスボン"]})
+    rewritten = swap.Swap(turns=new, removed=[anchor.id])
+    assert swap.least_likeness(old) == 0.55
+    assert swap.misfits(old, [anchor], rewritten) == []
 
 
 @pytest.mark.parametrize(

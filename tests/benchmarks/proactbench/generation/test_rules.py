@@ -282,6 +282,7 @@ RUBRIC = clean_rubric({"step": STEPS[4]})
     [
         ({"type": "EMERGENT"}, "`type` is CRITICAL here"),
         ({"anchors": ["a2"]}, "`anchors` are a2, a3 here"),
+        ({"anchors": ["a2", "a3", "a3"]}, "`anchors` are a2, a3 here, each once"),
         ({"fail_criteria": ""}, "are all needed"),
         ({"partial_criteria": RUBRIC.pass_criteria}, "must differ"),
         ({"act": "waive the late fee"}, "The act is forbidden ('waive the fee')"),
