@@ -39,6 +39,7 @@ MOST_CHARACTERS = 60_000
 Rules = Callable[[Any], Sequence[str] | Awaitable[Sequence[str]]]
 """What is wrong with an answer, a sentence each that says what to do; empty where it may stand. An audit is awaited."""
 _AGAIN = "Your answer before this one cannot be used. Answer once more, with this mended:"
+_MEND = "This has failed before. Answer so that the following does not happen again:"
 _BEFORE = "That answer, of which all may stay that is not against this:"
 
 
@@ -182,10 +183,8 @@ class Attempt:
         """What ends a question that is asked again; empty for one that is not."""
         if not reasons:
             return ""
-        before = self._answers.get((stage, turn))
-        return "\n".join(
-            (_AGAIN, *(f"- {reason}" for reason in reasons), *([_BEFORE, fence(before)] if before else []))
-        )
+        before, listed = self._answers.get((stage, turn)), [f"- {reason}" for reason in reasons]
+        return "\n".join([_AGAIN, *listed, _BEFORE, fence(before)] if before else [_MEND, *listed])
 
     def asking(self, role: str, stage: str, turn: int = 0) -> Asking:
         """A way to ask a program of any kind, such as a judge: one sample of the stage, whatever it asks."""
@@ -221,4 +220,4 @@ class Attempt:
             return await later(await earlier(""))
         except RuleError as broken:
             self.mends.append(Mend(stage=broken.stage, reasons=broken.reasons))
-            return await later(await earlier(str(broken)))
+            return await later(await earlier(f"What was made of it fails. {' '.join(broken.reasons)}"))

@@ -132,6 +132,7 @@ class Play:
             conversation=self.conversation,
             disclosed=sorted(self.disclosed),
             past=[PastTrigger(turn=t.turn, anchors=t.rubric.anchors, taken_up=t.taken_up) for t in self.triggers],
+            served=sorted(self.served),
         )
         return answer.plan
 
@@ -165,7 +166,7 @@ class Play:
         spoken.message = answer.written
         if isinstance(spoken.verdict, RuleError):
             raise spoken.verdict
-        if spoken.rubric and spoken.verdict and (reasons := rules.rubric_findings(spoken.verdict, spoken.rubric)):
+        if spoken.rubric and (reasons := self.at_fault(spoken)):
             mended = await self.rubrics.mended(occasion, answer.written.message, " ".join(reasons))
             spoken.rubric, spoken.verdict = mended
         return spoken
@@ -224,9 +225,17 @@ class Play:
         )
         spoken.audit = answer.audit
 
+    def at_fault(self, spoken: Spoken) -> Sequence[str]:
+        """What the audit of a rubric found wrong with it, as far as there is one."""
+        both = spoken.rubric and isinstance(spoken.verdict, RubricAudit)
+        return rules.rubric_findings(spoken.verdict, spoken.rubric) if both else ()
+
     async def audit_rubric(self, written: UserMessage, occasion: Occasion, spoken: Spoken) -> None:
-        """Have the rubric audited beside a message, which the failure of that audit does not concern."""
-        if spoken.rubric:
+        """Have the rubric audited beside a message, which the failure of that audit does not concern.
+
+        One with a fault is written anew once the message stands; until then nobody is asked about it again.
+        """
+        if spoken.rubric and not self.at_fault(spoken):
             try:
                 spoken.verdict = await self.rubrics.audit(occasion, spoken.rubric, written.message)
             except RuleError as error:

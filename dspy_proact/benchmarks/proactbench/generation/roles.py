@@ -92,6 +92,7 @@ class PlanTurn(dspy.Signature):
     conversation: list[SwappedTurn] = dspy.InputField(desc="What was said before this turn")
     disclosed: list[str] = dspy.InputField(desc="Ids of the anchors that the user has mentioned")
     past: list[PastTrigger] = dspy.InputField(desc="Triggers that lie behind")
+    served: list[str] = dspy.InputField(desc="Ids of the anchors on which a response acted, at a trigger or not")
     plan: TurnPlan = dspy.OutputField()
 
 

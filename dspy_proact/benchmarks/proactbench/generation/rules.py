@@ -96,8 +96,9 @@ def _anchor_rules(anchor: Anchor, scenario: Scenario, shown: Mapping[str, str], 
         if not getattr(anchor, name).strip():
             yield f"`{name}` is blank; write it."
     others = {f"the fact of {other.id}": other.fact for other in scenario.anchors if other.id != anchor.id}
-    texts = {f"`{name}`": text for name, text in shown.items()} | others
-    yield from _key_rules(anchor, texts)
+    # The system text repeats rules of the product, whatever words they have.
+    texts = {f"`{name}`": text for name, text in shown.items() if name != "system"} | others
+    yield from _key_rules(anchor, texts, {"`system`": shown["system"]}, source)
     if anchor.basis == "product" and not (anchor.basis_quote and stands(anchor.basis_quote, source)):
         yield (
             "its `basis_quote` does not stand in the product's text or rules; copy a passage word for word, or make "
@@ -111,7 +112,7 @@ def _anchor_rules(anchor: Anchor, scenario: Scenario, shown: Mapping[str, str], 
         yield f"its consequence is forbidden ({offer!r}); take a fact from which something else follows."
 
 
-def _key_rules(anchor: Anchor, texts: Mapping[str, str]) -> Iterable[str]:
+def _key_rules(anchor: Anchor, texts: Mapping[str, str], beside: Mapping[str, str], source: str) -> Iterable[str]:
     if not any(holds(anchor.fact, key) for key in anchor.keys):
         yield "none of its keys stands in its fact; take words of the fact as they stand there."
     for key in anchor.keys:
@@ -119,7 +120,7 @@ def _key_rules(anchor: Anchor, texts: Mapping[str, str]) -> Iterable[str]:
             yield f"the key {key!r} has no word; take one of the fact."
         if holds(anchor.neutral, key):
             yield f"`neutral` has the key {key!r}; write it without."
-        for name, text in texts.items():
+        for name, text in {**texts, **({} if holds(source, key) else beside)}.items():
             if holds(text, key):
                 yield f"its key {key!r} stands in {name}; take it out there, or take another key."
 
@@ -356,13 +357,17 @@ def message_findings(
             reasons.append(f"{fact.quote!r} is invented; leave it out, or take a detail that is known.")
     reasons += [f"{fault.quote!r} {_FAULTS[fault.kind]}; write it otherwise." for fault in audit.faults]
     if closing and audit.act == "asks":
-        reasons.append("The user asks for something; here the user only reports or closes.")
+        reasons.append("The message asks for something; here it only reports or closes.")
     if act and (held := next((part for part in audit.reply_must_hold if says(part, act)), None)):
         reasons.append(f"The message asks for what a good response does unasked ({held!r}); ask for less.")
     if audit.anchor_requested:
-        reasons.append("The user asks about a fact that is to be mentioned in passing only; ask about nothing of it.")
+        reasons.append(
+            "The message asks about a fact that is to be mentioned in passing only; ask about nothing of it."
+        )
     if audit.joined:
-        reasons.append("The user links facts or draws a conclusion; leave that to the assistant.")
+        reasons.append(
+            "The message links facts or draws a conclusion; state them apart, and leave that to the assistant."
+        )
     if audit.realism < REALISM:
         reasons.append(f"Hardly anybody would write this (realism {audit.realism:g}; at least {REALISM} is needed).")
     return _advised(reasons, audit.advice)

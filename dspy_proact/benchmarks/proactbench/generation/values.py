@@ -148,7 +148,7 @@ class PastTrigger(Documented):
     anchors: list[str]
     """Ids."""
     taken_up: bool
-    """Whether the assistant acted on them."""
+    """Whether the assistant's response there acted on all of them."""
 
 
 class TurnPlan(Documented):
@@ -225,8 +225,9 @@ class StatedFact(Documented):
     quote: str
     """The words that state it, exactly as they stand in the message."""
     kind: Literal["anchor", "ordered", "earlier", "colour", "new"]
-    """`anchor`: one of the anchors, in whatever words; `ordered`: the order's intent or facts; `earlier`: in an earlier
-    message or response; `colour`: in the colour, the persona or the cast; `new`: in none of these."""
+    """The first that fits. `anchor`: one of the anchors, in whatever words; `ordered`: the order's intent or facts;
+    `earlier`: in an earlier message or response; `colour`: in the colour, the persona or the cast; `new`: in none of
+    these. A turn of phrase that states nothing is no fact."""
     anchor: str | None
     """Its id, for an anchor; else null."""
 
@@ -336,6 +337,7 @@ class SwapAudit(Documented):
     """Whether something else in it calls for the act."""
     realism: Annotated[float, Field(ge=0, le=1)]
     advice: str
+    """How to rewrite it; empty where nothing is wrong."""
 
 
 class Disclosure(Frozen):

@@ -210,7 +210,7 @@ def test_a_message_that_cannot_be_mended_is_planned_anew_and_then_fails():
     assert [mend.stage for mend in attempt.mends] == ["message"]
     assert questions(roles)["WriteMessage"] == 4 + 3 + 3  # three answers to each of two plans of turn 5
     plans = [text_of(sent) for _, question, sent in roles.sent if question == "PlanTurn"]
-    assert "message: The user links facts" in plans[-1]
+    assert "What was made of it fails. The message links facts" in plans[-1]
 
 
 def test_a_rubric_that_cannot_be_mended_makes_its_turn_an_ordinary_one():

@@ -269,7 +269,7 @@ def test_what_is_known_is_not_invented_and_what_was_disclosed_is_not_early():
 
 def test_who_closes_asks_nothing():
     asking = rules.message_findings(message_audit(act="asks"), "a1", disclosed=[], known="", closing=True)
-    assert asking == ["The user asks for something; here the user only reports or closes."]
+    assert asking == ["The message asks for something; here it only reports or closes."]
     for act in ("reports", "closes"):
         assert rules.message_findings(message_audit(act=act), "a1", disclosed=[], known="", closing=True) == []
 
@@ -391,3 +391,13 @@ def test_a_reply_and_its_audit():
     assert rules.uptake_rules(right, "Shall I renew it before you fly?", ["a1"]) == []
     assert "does not stand in the response" in rules.uptake_rules(right, "Ten.", ["a1"])[0]
     assert "There is no anchor 'a1'" in rules.uptake_rules(right, "Shall I renew it before you fly?", ["a2"])[0]
+
+
+def test_a_key_may_stand_in_a_rule_of_the_product_that_the_system_text_repeats():
+    """Were it not so, no fact could rest on a rule that names the thing, such as "pianos are moved on Tuesdays"."""
+    product, own = "Pianos are moved on Tuesdays only.", {"basis": "general", "basis_quote": None}
+    scenario = with_anchor(fact="There are two pianos.", keys=["pianos"], **own)
+    scenario = changed(scenario, system=f"Today is Monday. {product}")
+    reason = "Anchor a1: its key 'pianos' stands in `system`; take it out there, or take another key."
+    assert reason in rules.scenario_rules(scenario, SOURCE)
+    assert reason not in rules.scenario_rules(scenario, f"{SOURCE}\n{product}")
