@@ -5,9 +5,8 @@
 Dialogues are made at a simulated provider, which answers as the stand-in does, or with `--notes` notes of a made-up
 benchmark, by answers that break rules now and then. The making has 32 calls in flight and is killed (SIGKILL) at random
 moments: when as many requests have come as a seed draws, half of the time while later ones get no answer. The same call
-goes on each time. At the end the files must be those of a corpus that nobody
-killed, the time it was begun apart, no logged call may have been sent again, and the provider must have counted at most
-32 calls a kill beyond it.
+goes on each time. At the end the files must be those of a corpus that nobody killed, the time it was begun apart, no
+logged call may have been sent again, and the provider must have counted at most 32 calls a kill beyond it.
 """
 
 import argparse

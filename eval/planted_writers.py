@@ -173,6 +173,8 @@ def clean(seeds: int, dialogues: int) -> bool:
         answers, kept = answers + len(authors), kept + len(made.kept)
         accused.update(f"{author.stage}: {reason}" for author in authors for reason in author.broken)
         failed.update(dropped.stage for dropped in made.dropped)
+        stages = [dropped.stage for dropped in made.dropped if dropped.stage != "anchor test"]  # which is the proof's
+        accused.update(f"{stage}: an attempt failed" for stage in stages)
     print(
         f"\nClean writers: {seeds} seeds, {kept} dialogues, {answers:,} answers, {accused.total()} accused by a rule."
     )

@@ -1,5 +1,7 @@
 """The stand-in's roles behind a provider, with one fault of a kind planted by changing what one of them answers.
 
+Clean ones have no faults that the stand-in has by nature: it forgets a quote now and then, and draws an errand twice.
+
 A fault that code cannot see is named by an *honest auditor*: the auditor's answer is changed too, as somebody would
 answer who read what was written. That shows what becomes of a fault that an auditor names, and nothing about whether
 auditors name it.
@@ -13,6 +15,7 @@ from typing import Any, Literal
 
 from dspy_proact.benchmarks.proactbench import embedded
 from dspy_proact.benchmarks.proactbench.embedded_generation import writer
+from dspy_proact.benchmarks.proactbench.generation.proof import LOOK
 from dspy_proact.benchmarks.proactbench.generation.values import MadeDialogue
 from dspy_proact.programs.embedded.fields import outputs_of, request_fields
 from support.provider import Received, Scripted
@@ -30,6 +33,8 @@ _STAGES = {
     "uptake": "audit of reply",
 }
 """By the output that is asked for."""
+_PERSONA, _DRAWS = re.compile(r"(^\[\[ ## persona ## \]\]\n(?:\| .*\n)+)", re.MULTILINE), 50
+"""The persona in a request, and how often an errand is drawn until it is nobody else's."""
 _AUDITS = {"removed_facts": "swap", "message": "message", "rubric": "rubric", "steps": "blueprint"}
 """What is audited, by the input that only this audit has; else a scenario."""
 
@@ -46,6 +51,8 @@ class Question:
     """The last one by its persona, and the first of all by no name."""
     steps: Mapping[str, list[Value]]
     """Those of a scenario, by its persona."""
+    plans: Mapping[tuple[str, int], Value]
+    """The step by which a turn was planned last, by the persona of its scenario and the turn."""
 
     @property
     def again(self) -> bool:
@@ -68,8 +75,9 @@ class Question:
 
     @property
     def step(self) -> Value:
-        """Of the message that is written."""
-        return self.steps[self.fields["persona"].strip()][self.turn - 1]
+        """Of the message that is written; one that became an ordinary turn has no trigger."""
+        persona = self.fields["persona"].strip()
+        return self.plans.get((persona, self.turn)) or {**self.steps[persona][self.turn - 1], "trigger": None}
 
 
 Planting = Callable[[Question, Value], bool]
@@ -116,6 +124,9 @@ class Writers:
     """Requests that were asked for again with its reason, of this stage or the one before."""
     scenarios: dict[str, Value] = field(default_factory=dict[str, Value])
     steps: dict[str, list[Value]] = field(default_factory=dict[str, list[Value]])
+    plans: dict[tuple[str, int], Value] = field(default_factory=dict[tuple[str, int], Value])
+    titles: dict[str, str] = field(default_factory=dict[str, str])
+    """Of scenarios that were drawn: the persona that was drawn for."""
     digests: set[str] = field(default_factory=set[str])
 
     def __call__(self, received: Received) -> Scripted:
@@ -124,6 +135,8 @@ class Writers:
         if received.role == "judge":
             return Scripted(embedded.judge(system, messages))
         if received.role in ("assistant", "tester"):
+            # Under a fault it holds back, unless it is told to look, so that no trigger is lost since it acted before.
+            system = f"{system}\n\nHold back." if self.fault and LOOK not in system else system
             return Scripted(embedded.assistant(system, messages))
         return Scripted(json.dumps(self.written(received.digest, system, messages), ensure_ascii=False))
 
@@ -133,10 +146,15 @@ class Writers:
         stage = next((name for output, name in _STAGES.items() if output in outputs_of(system)), None)
         if stage is None:
             stage = f"audit of {next((name for key, name in _AUDITS.items() if key in fields), 'scenario')}"
-        question = Question(stage, fields, text, self.scenarios, self.steps)
-        if stage == "message":  # the stand-in forgets a quote now and then, where it is not asked again
+        question = Question(stage, fields, text, self.scenarios, self.steps, self.plans)
+        if stage == "message":  # it is not asked again where it would forget a quote
             messages = [*messages[:-1], (role, f"{text}\n{AGAIN}")]
         answer: Value = json.loads(writer(system, messages))
+        for number in range(_DRAWS if stage == "scenario" else 0):
+            if self.titles.setdefault(answer["scenario"]["title"], fields["persona"]) == fields["persona"]:
+                break
+            another = _PERSONA.sub(rf"\1| ; {number}\n", text)
+            answer = json.loads(writer(system, [*messages[:-1], (role, another)]))
         self.count(question)
         if self.fault and self.fault.stage == stage and not (self.once and (question.again or digest in self.digests)):
             planted = self.fault.plant(question, answer)
@@ -147,6 +165,8 @@ class Writers:
         if stage == "scenario":
             self.scenarios |= {answer["scenario"]["persona"]: answer["scenario"]}
             self.scenarios.setdefault("", answer["scenario"])
+        if stage == "plan":
+            self.plans[question.value("scenario")["persona"], question.turn] = question.value("step")
         if stage == "blueprint":
             self.steps[question.value("scenario")["persona"]] = answer["steps"]
         return answer

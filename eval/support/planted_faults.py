@@ -241,8 +241,9 @@ def always_anna(value: Value) -> None:
 
 
 def copied(question: Question, answer: Value) -> bool:
+    """The first scenario with a cast of its own."""
     if planted := "" in question.scenarios:
-        answer["scenario"] = question.scenarios[""]
+        answer["scenario"] = {**question.scenarios[""], "cast": answer["scenario"]["cast"]}
     return planted
 
 
