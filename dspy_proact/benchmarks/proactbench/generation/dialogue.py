@@ -227,8 +227,9 @@ class Play:
 
     def at_fault(self, spoken: Spoken) -> Sequence[str]:
         """What the audit of a rubric found wrong with it, as far as there is one."""
-        both = spoken.rubric and isinstance(spoken.verdict, RubricAudit)
-        return rules.rubric_findings(spoken.verdict, spoken.rubric) if both else ()
+        if not spoken.rubric or not isinstance(spoken.verdict, RubricAudit):
+            return ()
+        return rules.rubric_findings(spoken.verdict, spoken.rubric)
 
     async def audit_rubric(self, written: UserMessage, occasion: Occasion, spoken: Spoken) -> None:
         """Have the rubric audited beside a message, which the failure of that audit does not concern.
