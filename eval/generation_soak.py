@@ -20,11 +20,11 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
+from support.made_corpora import as_stand_in, made_at
 from support.notes_corpus import NotesBench, NotesScript
-from support.provider import Received, Scripted, SimulatedProvider, killed, slow
+from support.provider import SimulatedProvider, killed, slow
 
 from dspy_proact import Gate, Generation, ModelSpec
-from dspy_proact.benchmarks.proactbench.generation.making import ROLES
 
 WIDTH, SEED = 32, 20261128
 QUICK = 8  # notes
@@ -37,24 +37,13 @@ def faults(kind: str, text: str) -> str | None:
     return json.dumps(broken.get(kind, {})) if draw == 0 else None
 
 
-def as_stand_in(received: Received) -> Scripted:
-    """What the stand-in of a role answers; tokens are counted as four characters each."""
-    messages = [(message["role"], message["content"]) for message in received.body["messages"]]
-    system = "".join(text for role, text in messages if role == "system")
-    stand_in = ROLES[received.role].stand_in
-    assert stand_in, "every role has one"
-    answer = stand_in(system, [message for message in messages if message[0] != "system"])
-    prompt = sum(len(text) for _, text in messages)
-    return Scripted(answer, usage={"prompt_tokens": prompt // 4, "completion_tokens": len(answer) // 4})
-
-
 def making(base: str, dialogues: int, *, notes: bool) -> Generation:
-    """What is killed; the provider answers each role at an address of its own."""
-    roles = {name: ModelSpec(name="openai/any", api_base=base.replace("/any/", f"/{name}/")) for name in ROLES}
-    gate, model = Gate(concurrency=WIDTH), ModelSpec(name="openai/any", api_base=base)
-    if notes:
-        return Generation(None, model, dialogues=dialogues, gate=gate, benchmark=NotesBench())
-    return Generation(None, model, roles, dialogues=dialogues, gate=gate)
+    """What is killed."""
+    gate = Gate(concurrency=WIDTH)
+    if not notes:
+        return made_at(base, dialogues, gate)
+    model = ModelSpec(name="openai/any", api_base=base)
+    return Generation(None, model, dialogues=dialogues, gate=gate, benchmark=NotesBench())
 
 
 def begun(folder: Path, base: str, dialogues: int, *, notes: bool) -> "subprocess.Popen[bytes]":

@@ -113,6 +113,8 @@ MEASURED = {
     "show_speed": r"96 of 147 triggers, 30 of them above; --limit 96 lists all\."
     rf".*\n147 triggers, {N} MB: {N} s, {N} s of the processor, {N} MB",
     "compile_speed": r"\| assistant search \| \d{3}.*\| yes \|",
+    "generation_speed": rf"2 dialogues, {N} calls, 8 in flight, 0.02 s latency; longest chain \d\d, \d\d by.*"
+    rf"calls of the forecast beside those counted \| {N}, [+-]\d+% \|.*reading 200 dialogues \| {N} s \| 1 s \|\n$",
     "call_cost": rf"^98 calls a round, 2 rounds: {N} ms a call in a run, {N} in httpx; median ratio {N}\n$",
     "pacing": rf"49 of 49 scored, 98 calls, 0 timed out, {N} of the.*\| with 128 \| {N} \| {N} \| {N}% \| {N}% \|\n$",
     "throughput": rf"\| 8 \| 20 \| 0.02 \| {N} \|.*20 triggers, 8 in flight, whole commands: eval {N} s, "

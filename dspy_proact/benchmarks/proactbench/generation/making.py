@@ -35,15 +35,19 @@ _STAGES = {
     "audit of scenario": ("auditor", "item", 1000, 100),
     "blueprint": ("planner", "item", 1000, 600),
     "audit of blueprint": ("auditor", "item", 1700, 50),
-    "plan": ("planner", "plan", 2300, 80),
+    "plan": ("planner", "plan", 2000, 80),
     RUBRIC: ("planner", "trigger", 1800, 180),
-    "message": ("user", "turn", 1500, 50),
-    "audit of message": ("auditor", "turn", 2000, 150),
-    RUBRIC_AUDIT: ("auditor", "trigger", 1900, 120),
-    "reply": ("assistant", "turn", 1450, 250),
-    "audit of reply": ("auditor", "turn", 2000, 40),
+    "message": ("user", "turn", 1100, 50),
+    "audit of message": ("auditor", "turn", 1600, 100),
+    RUBRIC_AUDIT: ("auditor", "trigger", 1700, 80),
+    "reply": ("assistant", "turn", 1100, 250),
+    "audit of reply": ("auditor", "turn", 1600, 40),
 }
-"""By stage: who is asked, how often, and tokens of the inputs, without the product's text, and of the answer."""
+"""By stage: who is asked, how often, and tokens of the inputs, without the product's text, and of the answer.
+
+Tokens are between those of two dialogues that were answered by hand and those of the stand-in with responses of 1,000
+characters (`eval/generation_speed.py`).
+"""
 _TRIGGERS = 3
 """Of a dialogue: the published corpus has 3.2, and the rules want three or more."""
 _CHARACTERS_A_TOKEN = 4

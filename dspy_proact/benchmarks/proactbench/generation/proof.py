@@ -137,22 +137,22 @@ class Prover:
         """The calls for a dialogue of so many triggers, all of them kept, of which one is CRITICAL with two anchors."""
         if self.level == "none":
             return []
-        samples, prefix = SAMPLES[self.level], 1_300
+        samples, prefix = SAMPLES[self.level], 1_000
         fresh, planted = triggers * 2 * samples, triggers * len(PLANTED)
         swaps, tested = triggers + 2, 2 * fresh + 2 * samples
         # Name, role, calls, those of them in a row, tokens beyond the conversation, and of the answer.
         rows = [
-            ("swap", "planner", swaps, 2, 900, prefix + 60),
-            ("audit of swap", "auditor", swaps, 2, 300, 60),
+            ("swap", "planner", swaps, 2, 700, prefix + 20),
+            ("audit of swap", "auditor", swaps, 2, 450, 25),
             ("looking and bare", "assistant", tested, 2, 150, 180),
-            ("verdicts", "judge", tested, 2, 1_000, 150),
+            ("verdicts", "judge", tested, 2, 850, 80),
             ("fresh", "tester", fresh, 1, 150, 180),
-            ("verdicts of fresh", "judge", fresh, 1, 1_000, 150),
+            ("verdicts of fresh", "judge", fresh, 1, 850, 80),
         ]
         matrix = [
-            (KNOWING, "tester", triggers, 1, 350, 180),
-            ("verdicts of planted", "judge", planted, 1, 1_000, 150),
-            ("offers", "judge", triggers, 1, 900, 150),
+            (KNOWING, "tester", triggers, 1, 250, 180),
+            ("verdicts of planted", "judge", planted, 1, 850, 80),
+            ("offers", "judge", triggers, 1, 700, 25),
         ]
         return [
             StageForecast(name, role, calls, prefix + further, completion, in_a_row=row, items=items)

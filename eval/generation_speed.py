@@ -1,0 +1,179 @@
+"""How near the making of a corpus comes to the least time that its calls can take, and how near its forecast was.
+
+    python eval/generation_speed.py
+
+Twenty dialogues with full proof are made, with 32 calls in flight, at a server on this machine, a process of its own,
+that answers each call after a second as the embedded stand-in would, with responses of 1,000 characters. The least time
+is that of calls / 32 answers one after another, or that of the longest chain, if that is more. The longest chain is
+counted in another making, of the first three dialogues with so many calls in flight that none queues: the most calls of
+one dialogue of which each began after the one before had ended, by the log of calls. Memory is the most that a process
+of its own ever had, by Linux's count, making 5 dialogues and 20 without latency. The forecast is set beside what the
+server counted. At last the rows are copied until there are 200 dialogues, and the folder is read. Exits 1 where a bound
+is missed.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from support.made_corpora import as_stand_in, made_at
+from support.provider import Received, Scripted, SimulatedProvider
+
+from dspy_proact import Gate, load_corpus
+from dspy_proact.generation.attempt import rollout_of
+
+RESPONSE = 1_000  # characters
+TIME, NEAR, CPU, GROWTH, READ = 1.3, 0.3, 10.0, 2.0, 1.0
+"""Bounds: time by the least one, share by which a forecast is off, ms of the processor a call, MiB a dialogue, and
+seconds to read 200 dialogues."""
+ENDLESS, ALONE, FEW, ROWS = 1_000, 3, 5, 200
+"""Calls in flight so that none queues, dialogues of which the chain is counted, dialogues of small memory, and rows."""
+
+
+def late(received: Received, latency: float) -> Scripted:
+    answer = as_stand_in(received, RESPONSE)
+    return Scripted(answer.content, usage=answer.usage, delay=latency)
+
+
+def serve() -> None:
+    """Print the endpoint, and for each line, the latency of what follows, calls and tokens since the last one."""
+    with SimulatedProvider(partial(late, latency=0.0)) as provider:
+        print(provider.base("any"), flush=True)
+        for line in sys.stdin:
+            print(json.dumps([provider.received.total(), provider.tokens]), flush=True)
+            provider.received.clear()
+            provider.script, provider.tokens = partial(late, latency=float(line)), 0
+
+
+def counted(server: Any, latency: float) -> list[int]:
+    """Calls and tokens since the last time; from now on answers come after so many seconds."""
+    print(latency, file=server.stdin, flush=True)
+    return json.loads(server.stdout.readline())
+
+
+def make(out: Path, base: str, dialogues: int, width: int) -> None:
+    """Make a corpus, and print the most memory that this process had, in MiB."""
+    made_at(base, dialogues, Gate(concurrency=width)).run(out)
+    (kilobytes,) = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
+    print(int(kilobytes) / 1024)
+
+
+def memory(base: str, dialogues: int, width: int) -> float:
+    """The most that a process has that makes so many dialogues, in MiB."""
+    with tempfile.TemporaryDirectory() as name:
+        command = [sys.executable, __file__, "--make", name, "--at", base]
+        numbers = ["--dialogues", str(dialogues), "--width", str(width)]
+        return float(subprocess.run([*command, *numbers], check=True, capture_output=True, text=True).stdout)
+
+
+def longest_chain(folder: Path) -> int:
+    """The most calls of one dialogue of which each began after the one before had ended."""
+    slots = dict[int, int]()
+    for record in map(json.loads, (folder / "items.jsonl").read_text(encoding="utf-8").splitlines()):
+        attempts = [(record["attempt"], record["authors"])]
+        attempts += [(failed["attempt"], failed["authors"]) for failed in record["failed"]]
+        for number, authors in attempts:
+            for author in authors:
+                named = [author[name] for name in ("stage", "turn", "sample", "repeat")]
+                slots[rollout_of(record["seed"], record["slot"], number, *named)] = record["slot"]
+    calls = defaultdict[int, list[tuple[float, float]]](list)
+    for line in map(json.loads, (folder / "calls.jsonl").read_text(encoding="utf-8").splitlines()):
+        for attempt in line["attempts"]:
+            begun = attempt["started"]
+            calls[slots[line["rollout"]]].append((begun + attempt["latency"], begun))
+    longest = 0
+    for spans in calls.values():
+        count, over = 0, 0.0
+        for ended, begun in sorted(spans):
+            if begun >= over:
+                count, over = count + 1, ended
+        longest = max(longest, count)
+    return longest
+
+
+def copied(folder: Path, copy: Path, rows: int) -> None:
+    """A folder with so many dialogues, those of another one again and again, each with its control turns."""
+    copy.mkdir()
+    shutil.copy(folder / "corpus.json", copy)
+    dialogues = (folder / "final_dialogues.jsonl").read_text(encoding="utf-8").splitlines()
+    times = -(-rows // len(dialogues))
+    for name, most in (("final_dialogues.jsonl", rows), ("controls.jsonl", None)):
+        lines = [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
+        named = (row | {"unique_id_eval": f"{row['unique_id_eval']}-{n}"} for n in range(times) for row in lines)
+        text = "".join(f"{json.dumps(row)}\n" for row in list(named)[:most])
+        (copy / name).write_text(text, encoding="utf-8")
+
+
+def seconds_to_read(folder: Path) -> float:
+    begun = time.monotonic()
+    load_corpus(str(folder))
+    return time.monotonic() - begun
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="2 dialogues, 8 in flight, hardly a latency, no bounds")
+    parser.add_argument("--dialogues", type=int, default=20)
+    parser.add_argument("--width", type=int, default=32, help="calls in flight")
+    parser.add_argument("--latency", type=float, default=1.0, help="seconds")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--at", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        return serve()
+    dialogues, width, latency = (2, 8, 0.02) if options.quick else (options.dialogues, options.width, options.latency)
+    if options.make:
+        return make(options.make, options.at, options.dialogues, options.width)
+    few, alone = (1, 1) if options.quick else (FEW, ALONE)
+    command = [sys.executable, __file__, "--serve"]
+    with (
+        tempfile.TemporaryDirectory() as name,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server,
+    ):
+        assert server.stdout
+        folder, base = Path(name), server.stdout.readline().strip()
+        small, large = (memory(base, number, width) for number in (few, dialogues))
+        counted(server, latency)
+        made_at(base, alone, Gate(concurrency=ENDLESS)).run(folder / "alone")
+        chain = longest_chain(folder / "alone")
+        counted(server, latency)
+        generation = made_at(base, dialogues, Gate(concurrency=width))
+        begun, used = time.monotonic(), time.process_time()
+        generation.run(folder / "made")
+        taken, used = time.monotonic() - begun, time.process_time() - used
+        calls, tokens = counted(server, latency)
+        copied(folder / "made", folder / "copied", ROWS)
+        reading = median(seconds_to_read(folder / "copied") for _ in range(3))
+    forecast = generation.forecast()
+    foreseen = forecast.prompt_tokens + forecast.completion_tokens
+    least = max(calls / width, chain) * latency
+    growth = (large - small) / (dialogues - few)
+    off = {"calls": forecast.calls / calls - 1, "tokens": foreseen / tokens - 1}
+    print(
+        f"{dialogues} dialogues, {calls:,} calls, {width} in flight, {latency:g} s latency; longest chain {chain}, "
+        f"{forecast.in_a_row:.0f} by the forecast\n\n| measure | came out | at most |\n| --- | --- | --- |\n"
+        f"| time by the least one ({least:.1f} s) | {taken:.1f} s, {taken / least:.2f} | {TIME} |\n"
+        f"| processor time a call | {1_000 * used / calls:.1f} ms | {CPU:g} ms |\n"
+        f"| calls of the forecast beside those counted | {forecast.calls:,}, {off['calls']:+.0%} | {NEAR:.0%} off |\n"
+        f"| tokens, {tokens:,} counted | {foreseen:,}, {off['tokens']:+.0%} | {NEAR:.0%} off |\n"
+        f"| memory with {few} and {dialogues} dialogues | {small:.0f} and {large:.0f} MiB, {growth:.1f} a dialogue | "
+        f"{GROWTH:g} a dialogue |\n| reading {ROWS} dialogues | {reading:.2f} s | {READ:g} s |"
+    )
+    over = [(taken / least, TIME), (1_000 * used / calls, CPU), (growth, GROWTH), (reading, READ)]
+    over += [(abs(share), NEAR) for share in off.values()]
+    sys.exit(int(not options.quick and any(value > most for value, most in over)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Corpora that are made at a simulated provider, which answers as the embedded stand-in does."""
+
+from dspy_proact import Gate, Generation, ModelSpec
+from dspy_proact.benchmarks.proactbench.generation.making import ROLES
+from support.provider import Received, Scripted
+
+CHARACTERS_A_TOKEN = 4
+
+
+def as_stand_in(received: Received, most: int | None = None) -> Scripted:
+    """What the stand-in of a role answers; tokens are counted as four characters each.
+
+    Args:
+        received: The request.
+        most: Characters up to which responses of assistants are filled with sentences that take up nothing.
+    """
+    messages = [(message["role"], message["content"]) for message in received.body["messages"]]
+    system = "".join(text for role, text in messages if role == "system")
+    stand_in = ROLES[received.role].stand_in
+    assert stand_in, "every role has one"
+    answer = stand_in(system, [message for message in messages if message[0] != "system"])
+    if most and received.role in ("assistant", "tester"):
+        answer = _filled(answer, most)
+    prompt = sum(len(text) for _, text in messages)
+    counts = {"prompt_tokens": prompt, "completion_tokens": len(answer)}
+    return Scripted(answer, usage={name: count // CHARACTERS_A_TOKEN for name, count in counts.items()})
+
+
+def made_at(base: str, dialogues: int, gate: Gate) -> Generation:
+    """A corpus of the bundled brief, with full proof; the provider answers each role at an address of its own.
+
+    `base` is the provider's address of the role `any`.
+    """
+    model = ModelSpec(name="openai/any", api_base=base)
+    roles = {name: ModelSpec(name="openai/any", api_base=base.replace("/any/", f"/{name}/")) for name in ROLES}
+    return Generation(None, model, roles, dialogues=dialogues, gate=gate)
+
+
+_FILLING = (
+    "It is written on the sheet by the entrance as well.",
+    "Nothing else has to be done on your side for that.",
+    "The form on the website shows the same steps in the same order.",
+    "Whoever is at the counter can confirm it in a minute.",
+    "A message is sent as soon as that has gone through.",
+    "You can read it again in your account under the same heading.",
+)
+
+
+def _filled(text: str, most: int) -> str:
+    """The text with sentences after it, up to so many characters; which comes first follows from its length."""
+    number = len(text)
+    while len(text) + 1 + len(sentence := _FILLING[number % len(_FILLING)]) <= most:
+        text, number = f"{text} {sentence}", number + 1
+    return text
