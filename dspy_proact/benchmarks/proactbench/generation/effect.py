@@ -44,6 +44,7 @@ def proof_of(dialogues: Sequence[MadeDialogue], tester: str) -> CorpusProof:
         fresh=effects(lambda proof: proof.fresh),
         looking=effects(lambda proof: proof.looking),
         bare=effects(lambda proof: proof.bare),
+        repeats=sum(proof.repeats for _, _, proof in tests),
         matrix={name: _row(name, planted) for name in PLANTED} if planted else {},
         matrix_dialogues=len(planted),
     )

@@ -56,6 +56,8 @@ class CorpusProof:
     """Of all that were tested, kept or not, by the answers that decided; the assistant is told to look."""
     bare: Mapping[str, Effect]
     """Of the same triggers, by the assistant that is told nothing."""
+    repeats: int = 0
+    """Fresh answers that equal, word for word, one by which their trigger was kept."""
     matrix: Mapping[str, Mapping[str, PlantedCell]] = field(default_factory=dict[str, Mapping[str, PlantedCell]])
     """By planted assistant and phase."""
     matrix_dialogues: int = 0

@@ -12,7 +12,7 @@ of stage and a turn unless they are begun together: so that no order of arrival 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from dspy_proact.benchmarks.proactbench.generation.made_corpus import ProofLevel
@@ -161,6 +161,10 @@ class Prover:
         ]
 
 
+_LOOKING = "looking"
+"""How the stages begin by whose responses a trigger is kept."""
+
+
 @dataclass(frozen=True)
 class _Test:
     """A trigger under test."""
@@ -170,6 +174,8 @@ class _Test:
     dialogue: MadeDialogue
     made: MadeTrigger
     style: str
+    responses: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """By stage, in the order in which they came."""
 
     async def proved(self) -> MadeTrigger:
         """The trigger with its proof; a CRITICAL one may have become EMERGENT."""
@@ -178,7 +184,9 @@ class _Test:
             test, proof = await self.leave_one_out(proof)
         if proof.kept and proof.swap:
             fresh = await test.arms(proof.swap, "tester", "fresh", test.prover.looking)
-            proof = proof.model_copy(update={"fresh": fresh})
+            decided = {text for stage, texts in test.responses.items() if stage.startswith(_LOOKING) for text in texts}
+            answers = [text for stage, texts in test.responses.items() if stage.startswith("fresh") for text in texts]
+            proof = proof.model_copy(update={"fresh": fresh, "repeats": sum(text in decided for text in answers)})
         return test.made.model_copy(update={"proof": proof})
 
     async def anchor_test(self, name: str = "") -> TriggerProof:
@@ -193,7 +201,7 @@ class _Test:
             return TriggerProof(swap=None, audit=None, looking=None, bare=None, kept=False, reason=reason)
         looking, bare = await all_of(
             self.arms(swap, "assistant", f"{arm}{name}", assistant)
-            for arm, assistant in (("looking", self.prover.looking), ("bare", self.prover.bare))
+            for arm, assistant in ((_LOOKING, self.prover.looking), ("bare", self.prover.bare))
         )
         reason = weakness(looking)
         return TriggerProof(swap=swap, audit=audit, looking=looking, bare=bare, kept=not reason, reason=reason)
@@ -207,7 +215,7 @@ class _Test:
 
         async def without(anchor: str) -> list[str]:
             swap, _ = await self.swapped([anchor], f"swap without {anchor}", others_may_call=True)
-            return await self.grades(swap.turns, "assistant", f"looking without {anchor}", self.prover.looking)
+            return await self.grades(swap.turns, "assistant", f"{_LOOKING} without {anchor}", self.prover.looking)
 
         def failed(reason: str, *reasons: str) -> tuple[_Test, TriggerProof]:
             return self, proof.model_copy(update={"kept": False, "reason": " ".join([reason, *reasons])})
@@ -282,7 +290,9 @@ class _Test:
 
         async def grade(answers: Asking, judges: Asking) -> str:
             try:
-                return await self.grade(await self.response(turns, assistant, answers), judges)
+                response = await self.response(turns, assistant, answers)
+                self.responses.setdefault(stage, []).append(response)
+                return await self.grade(response, judges)
             except ContentError:
                 return UNSCORED
 

@@ -399,6 +399,8 @@ class TriggerProof(Frozen):
     """Of what was kept: answers that selected nothing."""
     leave_one_out: dict[str, list[str]] = Field(default_factory=dict[str, list[str]])
     """Of a CRITICAL trigger: by the anchor that was swapped alone, the grades of the assistant that is told to look."""
+    repeats: int = 0
+    """Fresh responses that equal, word for word, one by which the trigger was kept."""
     replaced: DraftRubric | None = None
     """The CRITICAL rubric that one anchor alone could pass, where the trigger has an EMERGENT one in its stead."""
     kept: bool

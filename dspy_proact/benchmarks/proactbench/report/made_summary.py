@@ -193,7 +193,7 @@ class MadeSummary:
         """What was shown, in a sentence, with what makes it doubtful."""
         effect = self.corpus.proof and self.corpus.proof.fresh.get("all")
         number = effect.difference if effect and not self.stand_in else None
-        is_shown = number is not None and number.low is not None and number.low > 0
+        is_shown = number is not None and number.low is not None and number.low > 0 and not self._repeated(effect)
         return Headline(
             f"{self._sentence()}.",
             side="higher" if is_shown else None,
@@ -226,12 +226,18 @@ class MadeSummary:
         rates = f"{100 * with_share.value:.0f} % with the planted fact and {100 * without.value:.0f} % without"
         by = f"fresh answers by {name_or(self.corpus.proof.tester, 'one model')}"
         light = "light proof, " if self.corpus.level == "light" else ""
+        if self._repeated(effect):
+            return "no effect is shown, as the fresh answers repeat those by which triggers were kept"
         if difference.low is None or difference.high is None:
             return f"too few to show an effect: told to look, a model passes {rates} ({light}{by})"
         interval = f"95 % {_points(difference.low)} to {_points(difference.high)}"
         shown = "" if difference.low > 0 else "no effect is shown: "
         points = f"difference {_points(difference.value)} points, {interval}"
         return f"{shown}told to look, a model passes {rates} ({light}{points}, {by})"
+
+    def _repeated(self, effect: Effect | None) -> bool:
+        """Whether most fresh answers are those that kept a trigger, so that they show no more than the selection."""
+        return bool(effect and self.corpus.proof and 2 * self.corpus.proof.repeats > effect.answers)
 
     def _caveats(self) -> Iterator[str]:
         proof, dropped = self.corpus.proof, self.corpus.made.dropped
@@ -241,8 +247,14 @@ class MadeSummary:
             yield f"{lost}: {counted(len(dropped), 'attempt')} failed{because}."
         if self.stand_in:
             return
-        if proof and (effect := proof.fresh.get("all")) and (reason := effect.difference.reason):
+        effect = proof and proof.fresh.get("all")
+        if effect and (reason := effect.difference.reason):
             yield f"Difference: {reason}."
+        if proof and effect and proof.repeats:
+            yield (
+                f"{proof.repeats} of {effect.answers} fresh answers repeat, word for word, an answer by which their "
+                "trigger was kept: sample at a temperature above 0, or name another model as the tester."
+            )
         if proof and self.corpus.level == "light":
             yield "Light proof: one answer in place of three kept or rejected each trigger."
         for planted, phase, cell in self.missed_bars:

@@ -1,6 +1,7 @@
 """What is kept as a trigger and what is not, by scripted roles: assistants of known conduct, a judge of one rule."""
 
 import asyncio
+import itertools
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -171,6 +172,7 @@ def test_a_trigger_whose_pass_depends_on_the_fact_is_kept_and_answered_afresh():
     assert kept.looking == Sampled(with_anchors=["PASS"] * 3, without_anchors=["FAIL"] * 3)
     assert kept.bare == Sampled(with_anchors=["FAIL"] * 3, without_anchors=["FAIL"] * 3)
     assert kept.fresh == kept.looking
+    assert kept.repeats == 6  # a script gives its answers again, word for word
     # Two assistants and then a tester, each three times in each arm; a judge for each response.
     roles = [role for role, _, _ in script.sent]
     assert {role: roles.count(role) for role in set(roles)} == {
@@ -460,6 +462,19 @@ def test_another_anchor_that_stays_may_call_for_the_act_where_one_is_left_out():
         return SwapAudit(implied=False, other_reason=other, realism=1, advice="")
 
     assert proof_of(Script(acts=needs("a1", "a2"), audits=audit), CRITICAL).proof.kept
+
+
+def test_fresh_responses_that_were_not_given_before_repeat_nothing():
+    script, numbers = Script(), itertools.count()
+    plain = script.answer
+
+    def numbered(question: str, *rest: Any) -> dict[str, Any]:
+        answer = plain(question, *rest)
+        return answer | ({"response": f"{answer['response']} {next(numbers)}"} if question == "Reply" else {})
+
+    script.answer = numbered  # pyright: ignore[reportAttributeAccessIssue]
+    kept = proof_of(script).proof
+    assert (kept.kept, kept.repeats) == (True, 0)
 
 
 def test_a_forced_pair_gets_an_emergent_rubric_of_its_own_which_is_tested_afresh():

@@ -1,6 +1,7 @@
 """The page of a made corpus: what stands on it, on any screen, and what a hostile corpus cannot do."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from builders.made import FACTS, made_corpus, made_dialogue
@@ -157,3 +158,16 @@ def test_a_style_is_named_by_its_traits():
     assert style_of(made_dialogue(0, style=2)) == "2 of 24: out to impress"
     assert style_of(made_dialogue(0, style=24)) == "24 of 24: expressive, verbally aggressive, questioning, emotional"
     assert style_of(made_dialogue(0, style=None)) == ""
+
+
+def test_a_rubric_that_replaced_one_says_that_it_was_written_after_the_response():
+    first = made_dialogue(1)
+    triggers = [
+        made.model_copy(update={"proof": made.proof and made.proof.model_copy(update={"replaced": made.rubric})})
+        for made in first.triggers[:1]
+    ]
+    corpus = made_corpus(1)
+    kept = replace(corpus.made.kept[0], item=first.model_copy(update={"triggers": [*triggers, *first.triggers[1:]]}))
+    page = corpus_page(replace(corpus, made=replace(corpus.made, kept=[kept])))
+    assert page.count("This rubric was written after the response") == 1
+    assert "This rubric was written after the response" not in corpus_page(corpus)

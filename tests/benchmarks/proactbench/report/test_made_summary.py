@@ -68,6 +68,21 @@ def test_answers_that_selected_are_no_proof_of_an_effect():
     assert text == "3 dialogues, 9 triggers; no fresh answers were made, so no effect is shown."
 
 
+def test_fresh_answers_that_repeat_those_that_selected_show_nothing():
+    """A model at temperature 0, or a cache, gives its first answers again: the figure is then the selection's."""
+    effect = made_effect(SHOWN)
+    most, few = effect.answers // 2 + 1, 1
+    lead = headline(proof=fresh(SHOWN, repeats=most))
+    assert lead.text == (
+        "3 dialogues, 9 triggers; no effect is shown, as the fresh answers repeat those by which triggers were kept."
+    )
+    assert lead.side is None
+    assert lead.caveats[0].startswith(f"{most} of {effect.answers} fresh answers repeat, word for word, an answer")
+    lead = headline(proof=fresh(SHOWN, repeats=few))
+    assert lead.side == "higher"
+    assert lead.caveats[0].startswith(f"1 of {effect.answers} fresh answers repeat")
+
+
 def test_drafts_show_nothing_and_the_stand_in_measures_nothing():
     assert headline(draft=True).text == "3 dialogues, 9 triggers: drafts, of which nothing was shown."
     lead = headline(model="embedded")
