@@ -91,6 +91,8 @@ class CorpusStand:
     """Of these attempts."""
     paid: int = 0
     """Calls that were sent by this command, retries apart."""
+    answered: int = 0
+    """Of these, with a reply, or refused for good."""
     usd: float | None = 0.0
     """US dollars that were spent by this command; None where a price is not known."""
     seconds: float = 0.0
@@ -134,9 +136,9 @@ class CorpusProgress:
         self._stand = CorpusStand(wanted, forecast.calls)
         observer.started(forecast, self._stand)
 
-    def paid(self, usd: float | None) -> None:
+    def paid(self, usd: float | None, *, answered: bool) -> None:
         """A call was sent and kept; by now so much is spent, where that is known."""
-        self._change(paid=self._stand.paid + 1, usd=usd)
+        self._change(paid=self._stand.paid + 1, answered=self._stand.answered + answered, usd=usd)
 
     def failed(self, calls: int) -> None:
         """An attempt of so many calls was given up."""

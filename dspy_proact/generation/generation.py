@@ -232,7 +232,9 @@ class Generation:
         models = self._opened(log)
         priced = all(model.price.of(0, 0) is not None for players in models.values() for model in players)
         progress = CorpusProgress(observer, self.forecast(), self.dialogues)
-        log.on_call = lambda _: progress.paid(self.gate.budget.spent.usd if priced else None)
+        log.on_call = lambda call: progress.paid(
+            self.gate.budget.spent.usd if priced else None, answered=is_final(call)
+        )
         asks = {role: [Direct(model.lm) for model in players] for role, players in models.items()}
 
         def new_attempt(slot: int, number: int) -> Attempt:

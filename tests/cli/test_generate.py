@@ -146,7 +146,8 @@ def test_a_provider_that_fails_ends_it_with_5(proact, server):
     model = ["--model", "openai/any", "--model-api-base", server.assistant, "--retries", 0]
     status, _, err = proact("generate", "--brief", "brief.toml", *model, *DRAFTS, "--out", "corpus")
     assert status == 5, err
-    assert not Path("corpus/final_dialogues.jsonl").exists()
+    assert "No answer was received, and no folder was kept." in err
+    assert not Path("corpus").exists()
 
 
 def test_a_model_that_refuses_everything_leaves_a_shortfall_with_3_and_the_reason(proact, server):
@@ -155,7 +156,7 @@ def test_a_model_that_refuses_everything_leaves_a_shortfall_with_3_and_the_reaso
     model = ["--model", "openai/any", "--model-api-base", server.assistant]
     status, out, err = proact("generate", "--brief", "brief.toml", *model, *DRAFTS, "--out", "corpus")
     assert status == 3, err
-    assert "6 attempts failed: 6 at scenario: It could not be used (unreadable)." in flat(out)
+    assert "6 attempts failed: 6 at scenario: It could not be used (unreadable: one JSON object" in flat(out)
     assert "For those that are missing: repeat with more --dialogues" in flat(err)
     assert Path("corpus/corpus.html").exists()
 

@@ -96,7 +96,7 @@ def generation_shown(generation: Generation, output: option.Output) -> int:
     except Halt as halt:
         if progress.last:
             say(f"Stopped: {_stand_text(progress.last)}.")
-        say_stopped(halt, folder, has_answers=bool(progress.last and progress.last.paid))
+        say_stopped(halt, folder, has_answers=bool(progress.last and progress.last.answered))
         return exit_status(halt)
     _print_made(generation, generated, output.as_json)
     return exit_status(unscored=bool(generated.made.missing))

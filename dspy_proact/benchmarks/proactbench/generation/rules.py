@@ -78,6 +78,9 @@ def scenario_rules(scenario: Scenario, source: str, initials: str = "", persona:
     reasons = [f"`{name}` is blank; write it." for name in texts if not getattr(scenario, name).strip()]
     reasons += _repeated([anchor.id for anchor in scenario.anchors], "anchors have the id")
     reasons += _repeated([" ".join(words_of(name)) for name in names], "persons of the cast have the name")
+    reasons += [
+        f"The name {name!r} in the cast has no word; give the person a name." for name in names if not words_of(name)
+    ]
     if sum(person.relation == "self" for person in scenario.cast) != 1:
         reasons.append("Exactly one person of the cast is the user, with the relation `self`.")
     for name in (person.name.strip() for person in scenario.cast if person.relation == "self" and initials):

@@ -65,6 +65,10 @@ def test_clean_values_break_no_rule():
         (changed(SCENARIO, request=" "), "`request` is blank"),
         (with_anchor(id="a2"), "Two anchors have the id 'a2'"),
         (changed(SCENARIO, cast=SCENARIO.cast[1:]), "Exactly one person of the cast is the user"),
+        (
+            changed(SCENARIO, cast=[SCENARIO.cast[0], SCENARIO.cast[1].model_copy(update={"name": "."})]),
+            "The name '.' in the cast has no word",
+        ),
         (changed(SCENARIO, cast=[*SCENARIO.cast, SCENARIO.cast[1]]), "Two persons of the cast have the name 'bo'"),
         (changed(SCENARIO, system=f"Goal: {SCENARIO.hidden_goal}"), "`system` gives the hidden goal away"),
         (changed(SCENARIO, system="The member flies to LISBON."), "its key 'Lisbon' stands in `system`"),
