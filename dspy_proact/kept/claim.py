@@ -235,6 +235,8 @@ class PathContent:
                 mend = f"name one of them: {named}{f' and {more} more' if more > 0 else ''}"
             case Kind.RUN:
                 what += f"; `dspy-proact report {self.path}` prints its scores"
+            case Kind.CORPUS if not self.inside:
+                what, mend = "the folder of a corpus that is not finished", "repeat the command that started it"
             case Kind.CORPUS:
                 what += "; name it as the corpus of `dspy-proact eval`"
             case Kind.COMPILE if not self.inside:
@@ -280,7 +282,7 @@ def _folder(path: Path) -> PathContent:
     if (path / COMPILE_CLAIM).is_file():
         return PathContent(path, Kind.COMPILE, [path / name for name in _PROGRAMS if (path / name).is_file()])
     if (path / CORPUS_CLAIM).is_file():
-        return PathContent(path, Kind.CORPUS)
+        return PathContent(path, Kind.CORPUS, [*path.glob("items.jsonl")])
     for claim, kind in _SEVERAL.items():
         if folders := sorted(claimed.parent for depth in ("*", "*/*") for claimed in path.glob(f"{depth}/{claim}")):
             return PathContent(path, kind, folders)

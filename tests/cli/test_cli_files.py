@@ -67,6 +67,7 @@ def world(tmp_path, monkeypatch):
     for claimed in ("C", "A", "compiles/unfinished"):
         (tmp_path / claimed / "compile.json").write_text("{}")
     (tmp_path / "K" / "corpus.json").write_text("{}")
+    (tmp_path / "K" / "items.jsonl").write_text("")
     write_artefact(tmp_path / "C" / "judge.json", judges.artefact())
     write_artefact(tmp_path / "A" / "assistant.json", assistants.artefact())
     write_artefact(tmp_path / "judge.json", judges.artefact())

@@ -135,6 +135,8 @@ def test_a_limit_ends_it_with_4_and_the_same_command_goes_on(proact):
     assert status == 4
     assert "Results so far are kept in corpus. Repeat the command to go on. Limits count from zero again." in flat(err)
     assert len(Path("corpus/calls.jsonl").read_text("utf-8").splitlines()) == 10
+    early = proact("eval", "--model", "embedded", "--corpus", "corpus")[2]
+    assert "the folder of a corpus that is not finished; repeat the command that started it" in flat(early)
     assert proact("generate", *DRAFTS, "--out", "corpus")[0] == 0
     assert proact("generate", *DRAFTS, "--out", "uninterrupted")[0] == 0
     assert contents("corpus")["final_dialogues.jsonl"] == contents("uninterrupted")["final_dialogues.jsonl"]
