@@ -125,7 +125,7 @@ class Claim(Generic[C]):
             require_finite(data)
             return claimed
         except (FileNotFoundError, NotADirectoryError):
-            several = _SEVERAL[self.file.name]
+            several = _SEVERAL.get(self.file.name)
             problem = content_of(self.folder).problem(f"the folder of a {self._kind}", several)
             raise RunError(f"{self.folder}: no {self._kind} here (no {self.file.name}): {problem}") from None
         except OSError as error:
