@@ -90,6 +90,11 @@ class AssistantTarget(Target):
             raise UsageError(f"{wrong[0]!r} is no {declared.nouns.stratum}; they are {', '.join(declared.strata)}")
         wanted = strata or self.tuning.strata or {case.stratum for case in self.items}
         self.strata = tuple(name for name in declared.strata if name in wanted)
+        if not self.chosen(self.items):
+            raise UsageError(
+                f"none of the {len(self.items)} {declared.nouns.cases} is of {' or '.join(map(str, self.strata))}, for "
+                f"which it would be tuned; bring some, or name another {declared.nouns.stratum} with `strata`"
+            )
         if start is not None and system_prompt is not None:
             raise UsageError("`start` has a prompt of its own; leave `system_prompt` out")
         source, rows = self.case_set.corpus, tuple(sorted({declared.mark(case.view) for case in self.items}))

@@ -280,7 +280,9 @@ def test_without_a_proposer_the_tuning_judges_model_proposes(server):
 
 def test_no_more_folds_are_made_than_there_are_personas_and_too_few_are_refused(server):
     assert at(server, corpus(), recipe(folds=5)).recipe.folds == 4
-    with pytest.raises(UsageError, match="0 triggers of 0 independent scenarios"):
+    with pytest.raises(
+        UsageError, match=r"none of the \d+ triggers is of CRITICAL, for which it would be tuned; bring some"
+    ):
         at(server, corpus(), recipe(), phases=[Phase.CRITICAL])
     assert judges.at(server, study(), judges.recipe(folds=5)).recipe.folds == 4
     with pytest.raises(UsageError, match="6 triggers of 2 independent scenarios cannot make 2 folds"):

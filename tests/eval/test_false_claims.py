@@ -47,7 +47,7 @@ def graded():
     [
         ((True, False, False), "truth", 1000, []),
         (
-            *((False, True, True), "truth", 2000),
+            *((False, True, True), "truth", 4000),
             ["a rule to learn", "labels permuted", "always PARTIAL", "calls, of those before"],
         ),
         ((True, False, False), "before", 1000, ["true gain"]),

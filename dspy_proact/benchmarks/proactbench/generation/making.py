@@ -68,7 +68,7 @@ _SHORTEST = 8
 
 @dataclass(frozen=True)
 class SlotSetting:
-    """What follows from the seed and the slot."""
+    """What follows from seed, slot and attempt."""
 
     persona: Persona
     style: Style
@@ -123,9 +123,10 @@ class ProactMaker:
         """Those of the brief."""
         return read_personas(self.brief.users.personas)
 
-    def setting(self, seed: int, slot: int) -> SlotSetting:
-        """What a slot, counted from 1, is about."""
-        letters = [_ALPHABET[rollout_of(seed, slot, "initial", index) % len(_ALPHABET)] for index in range(_NAMES)]
+    def setting(self, seed: int, slot: int, attempt: int = 1) -> SlotSetting:
+        """What an attempt at a slot is about, both counted from 1: a further one has other names."""
+        parts = (seed, slot, attempt, "initial")
+        letters = [_ALPHABET[rollout_of(*parts, index) % len(_ALPHABET)] for index in range(_NAMES)]
         return SlotSetting(
             cycled(self.personas, seed, slot, "persona"),
             cycled(styles_of(self.brief.dialogue.styles), seed, slot, "style"),
@@ -153,7 +154,7 @@ class ProactMaker:
         async def scenario(reason: str) -> Scenario:
             return await self._scenario(attempt, reason) if reason else begun
 
-        setting = self.setting(attempt.seed, attempt.slot)
+        setting = self.setting(attempt.seed, attempt.slot, attempt.number)
         chosen, steps = await attempt.mended(scenario, partial(self._blueprint, attempt, setting))
         play = Play(Rubrics(attempt, self.programs, self.brief, chosen), setting.style, steps)
         await play.played()
@@ -186,7 +187,7 @@ class ProactMaker:
         return joint_fingerprint((*self.programs.values(), *self.prover.programs))
 
     async def _scenario(self, attempt: Attempt, reason: str) -> Scenario:
-        setting, never = self.setting(attempt.seed, attempt.slot), self.brief.never.offers
+        setting, never = self.setting(attempt.seed, attempt.slot, attempt.number), self.brief.never.offers
         product = {"product": self.brief.product.text, "product_rules": self.brief.product.rules, "never": never}
 
         def complete(scenario: Scenario) -> Scenario:
