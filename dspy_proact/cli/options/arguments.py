@@ -20,6 +20,7 @@ _OTHERWISE = {
     "limits.tokens": "--max-tokens",
     "limits.usd": "--max-usd",
     "scope.strata": "--stratum",
+    "strata": "--stratum",
     "scope.judge_epochs": "--votes",
     "guards": "--guard",
     "margins": "--guard",
