@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from dspy_proact.plain_text import encodable, printable
@@ -121,7 +121,7 @@ PAGE = "dspy_proact.report.page"
 def templates(package: str = PAGE) -> Environment:
     """The templates of a page that a package has; what is filled in is text, never markup."""
     environment: Any = Environment(
-        loader=PackageLoader(package),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader(PAGE)]),  # what pages share is here
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
