@@ -136,6 +136,11 @@ class LoggedCall(Frozen):
         return message.get("parts", ())
 
 
+def is_final(call: LoggedCall) -> bool:
+    """Whether a request has its reply, or was refused for good."""
+    return call.response is not None or (call.failure is not None and call.failure.kind == "content")
+
+
 def part_text(part: Mapping[str, Any]) -> tuple[str, str]:
     """What a part of a message is, and its text; an image is its name, where that is known, and its sha256."""
     kind = str(part.get("type", "part")).replace("_", " ")

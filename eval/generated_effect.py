@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from support.bands import COVERAGE, Band, Banded, of_data_sets
 
 from dspy_proact.benchmarks.proactbench.generation.effect import effect_of
+from dspy_proact.benchmarks.proactbench.generation.made import Sampled
 from dspy_proact.benchmarks.proactbench.generation.proof import weakness
-from dspy_proact.benchmarks.proactbench.generation.values import Sampled
 
 KINDS = {"good": (0.85, 0.15), "leaky": (0.8, 0.6), "inert": (0.5, 0.5)}
 """Chances to pass with the facts and without."""

@@ -24,14 +24,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
+from support.faults_of_plans import PLAN_FAULTS
+from support.faults_of_turns import TURN_FAULTS
 from support.faulty_writers import Fault, Writers
-from support.planted_faults import FAULTS
 from support.provider import SimulatedProvider
 
 from dspy_proact import Gate, Generation, ModelSpec
 from dspy_proact.benchmarks.proactbench.generation import making
 from dspy_proact.benchmarks.proactbench.generation.dialogue import Play, Spoken, linked
-from dspy_proact.benchmarks.proactbench.generation.values import MadeDialogue, Step
+from dspy_proact.benchmarks.proactbench.generation.made import MadeDialogue
+from dspy_proact.benchmarks.proactbench.generation.values import Step
 from dspy_proact.generation.maker import Made, Proof
 
 DIALOGUES, SEEDS, CLEAN = 2, 20, 6
@@ -120,6 +122,7 @@ def is_late(item: MadeDialogue) -> bool:
     return any(order.index((turn, kind)) > order.index((turn, "reply")) for turn, kind in order if kind == "rubric")
 
 
+FAULTS = [*PLAN_FAULTS, *TURN_FAULTS]
 LATE = Fault(
     "rubric after the reply",
     "in the hash chain, by a changed making: no answer can do it",

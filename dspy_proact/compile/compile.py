@@ -12,7 +12,7 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.calls import Call, LoggedCall, Usage, collect_calls
+from dspy_proact.calls import Call, LoggedCall, Usage, collect_calls, is_final
 from dspy_proact.compile.folds import Fold, balanced_folds
 from dspy_proact.compile.forecast import (
     CompileObserver,
@@ -58,11 +58,6 @@ class CompileIdentity(Identified):
     """sha256."""
     start: str
     """Hash of the start."""
-
-
-def is_final(call: LoggedCall) -> bool:
-    """Whether a compile's request has its reply, or was refused for good."""
-    return call.response is not None or (call.failure is not None and call.failure.kind == "content")
 
 
 class CompileClaim(Claimed[CompileIdentity]):

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.calls import LoggedCall
+from dspy_proact.calls import is_final
 from dspy_proact.errors import Halt, RunError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.registry import benchmark_named
@@ -42,11 +42,6 @@ class CorpusIdentity(Identified):
     seed: int
     prompts: str
     """sha256 of what roles may be told."""
-
-
-def is_final(call: LoggedCall) -> bool:
-    """Whether a request has its reply, or was refused for good."""
-    return call.response is not None or (call.failure is not None and call.failure.kind == "content")
 
 
 class CorpusClaim(Claimed[CorpusIdentity]):
@@ -254,7 +249,7 @@ class Generation:
         finally:
             for model in _all(models):
                 await model.aclose()
-        return Made(kept, dropped, self.dialogues, self.seed, self.identity.models)
+        return Made(kept, dropped, self.dialogues, self.seed, self.identity.digest(), self.identity.models)
 
 
 def _several(named: Several) -> Sequence[ModelSpec | str]:

@@ -51,6 +51,8 @@ class Made:
     """All attempts that failed, those of slots that were filled later among them."""
     wanted: int
     seed: int = 0
+    identity: str = ""
+    """sha256 of all that decides them, in hexadecimal."""
     models: Mapping[str, Sequence[RoleIdentity]] = field(default_factory=dict[str, Sequence[RoleIdentity]])
     """By role; of several, slot and attempt decide."""
 

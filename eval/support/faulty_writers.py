@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from dspy_proact.benchmarks.proactbench import embedded
 from dspy_proact.benchmarks.proactbench.embedded_generation import writer
+from dspy_proact.benchmarks.proactbench.generation.made import MadeDialogue
 from dspy_proact.benchmarks.proactbench.generation.proof import LOOK
-from dspy_proact.benchmarks.proactbench.generation.values import MadeDialogue
 from dspy_proact.programs.embedded.fields import outputs_of, request_fields
 from support.provider import Received, Scripted
 
@@ -105,6 +105,41 @@ class Fault:
     audited: str = ""
     """Stage whose audit names it."""
     honest: Honesty | None = None
+
+
+def in_messages(text: str) -> Callable[[MadeDialogue], bool]:
+    """Whether a user message has it."""
+    return lambda item: any(text in turn.message.message for turn in item.turns)
+
+
+def in_rubrics(text: str) -> Callable[[MadeDialogue], bool]:
+    """Whether the rubric of a published trigger has it."""
+    return lambda item: any(text in made.rubric.model_dump_json() for made in item.triggers if made.published)
+
+
+def in_scenario(text: str) -> Callable[[MadeDialogue], bool]:
+    """Whether the scenario has it."""
+    return lambda item: text in item.scenario.model_dump_json()
+
+
+def in_swaps(text: str) -> Callable[[MadeDialogue], bool]:
+    """Whether the swap of a published trigger has it."""
+
+    def has(item: MadeDialogue) -> bool:
+        swaps = [made.proof.swap for made in item.triggers if made.published and made.proof]
+        return any(swap and text in swap.model_dump_json() for swap in swaps)
+
+    return has
+
+
+def in_audit(name: str, text: str, **changed: Any) -> Honesty:
+    """An audit that says so of whatever has a text in the input of this name."""
+
+    def honest(question: Question, audit: Value) -> None:
+        if text in question.fields[name]:
+            audit |= changed
+
+    return honest
 
 
 @dataclass

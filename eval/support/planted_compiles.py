@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dspy_proact import AssistantTarget, Compile, Gate, JudgeTarget, Recipe, open_model
-from dspy_proact.compile.compile import is_final
+from dspy_proact.calls import is_final
 from dspy_proact.compile.forecast import CompileObserver, Progress
 from dspy_proact.compile.optimizers import silenced
 from dspy_proact.compile.target import instructions_of

@@ -4,23 +4,28 @@ from dataclasses import replace
 from typing import Any
 
 from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief
-from dspy_proact.benchmarks.proactbench.generation.made_corpus import CorpusProof, Effect, MadeCorpus, PlantedCell
-from dspy_proact.benchmarks.proactbench.generation.values import (
-    Anchor,
+from dspy_proact.benchmarks.proactbench.generation.made import (
+    CorpusProof,
     Disclosure,
-    DraftRubric,
+    Effect,
     LostTrigger,
+    MadeCorpus,
     MadeDialogue,
     MadeTrigger,
     MadeTurn,
+    PlantedCell,
+    Sampled,
+    TriggerProof,
+)
+from dspy_proact.benchmarks.proactbench.generation.values import (
+    Anchor,
+    DraftRubric,
     Person,
     RubricAudit,
-    Sampled,
     Scenario,
     Swap,
     SwapAudit,
     SwappedTurn,
-    TriggerProof,
     TurnAudit,
     TurnPlan,
     UserMessage,
@@ -75,6 +80,17 @@ def rubric_audit(**changes: Any) -> RubricAudit:
     return RubricAudit(**(values | changes))
 
 
+def turn_audit(**changes: Any) -> TurnAudit:
+    values: dict[str, Any] = dict.fromkeys(("anchor_requested", "joined", "already_answered"), False)
+    values |= {"facts": [], "faults": [], "act": "asks", "reply_must_hold": [], "realism": 0.9, "advice": ""}
+    return TurnAudit(**(values | changes))
+
+
+def turn_plan(**changes: Any) -> TurnPlan:
+    values: dict[str, Any] = dict.fromkeys(("already_answered", "already_done", "stop"), False)
+    return TurnPlan(**(values | {"intent": "Renew.", "payload": [], "reveal": None, "directive": ""} | changes))
+
+
 def sampled(with_anchors: int, without: int, of: int = 3) -> Sampled:
     """So many passes in each arm, the others FAIL."""
     arms = (["PASS"] * count + ["FAIL"] * (of - count) for count in (with_anchors, without))
@@ -82,10 +98,8 @@ def sampled(with_anchors: int, without: int, of: int = 3) -> Sampled:
 
 
 def made_turn(number: int, message: str, reply: str, quote: str | None = None) -> MadeTurn:
-    plan = TurnPlan(already_answered=False, stop=False, intent="Renew.", payload=[], reveal=None, directive="")
-    flags: dict[str, Any] = dict.fromkeys(("anchor_requested", "joined", "already_answered"), False)
-    audit = TurnAudit(facts=[], faults=[], act="asks", reply_must_hold=[], realism=0.9, advice="", **flags)
-    return MadeTurn(turn=number, plan=plan, message=UserMessage(message=message, quote=quote), audit=audit, reply=reply)
+    written = UserMessage(message=message, quote=quote)
+    return MadeTurn(turn=number, plan=turn_plan(), message=written, audit=turn_audit(), reply=reply)
 
 
 def made_proof(number: int, turns: list[MadeTurn], anchors: list[Anchor], fresh: Sampled | None) -> TriggerProof:
@@ -231,9 +245,8 @@ def made_corpus(
         role: [RoleIdentity(model=model.format(role=role) + attack, decoding={})] for role in ("planner", "assistant")
     }
     corpus = MadeCorpus(
-        identity="ab" * 32,
         brief=CorpusBrief.model_validate(BRIEF),
-        made=Made(kept, dropped, count if wanted is None else wanted, models=models),
+        made=Made(kept, dropped, count if wanted is None else wanted, identity="ab" * 32, models=models),
         level="none" if draft else "full",
         prompts={"scenario": "cd" * 32},
         proof=None if draft else made_proof_of_all(),

@@ -2,18 +2,13 @@
 
 from typing import Any
 
+from builders.made import rubric_audit, turn_audit, turn_plan
+from dspy_proact.benchmarks.proactbench.generation.made import Disclosure, MadeDialogue, MadeTrigger, MadeTurn
 from dspy_proact.benchmarks.proactbench.generation.values import (
     Anchor,
-    Disclosure,
     DraftRubric,
-    MadeDialogue,
-    MadeTrigger,
-    MadeTurn,
     Person,
-    RubricAudit,
     Scenario,
-    TurnAudit,
-    TurnPlan,
     UserMessage,
 )
 
@@ -60,16 +55,7 @@ def rubric(phase: Any, *names: str) -> DraftRubric:
     )
 
 
-AUDIT = RubricAudit(
-    grounds=[],
-    solvable=True,
-    asked_for=False,
-    one_artefact=False,
-    forbidden=False,
-    partial_distinct=True,
-    consequence_true="yes",
-    advice="",
-)
+AUDIT = rubric_audit()
 
 
 def made_trigger(turn: int, phase: Any, *names: str) -> MadeTrigger:
@@ -111,18 +97,6 @@ def made_dialogue(*triggers: MadeTrigger, persona: str = "a" * 32) -> MadeDialog
 
 def made_turn(turn: int) -> MadeTurn:
     message, reply = MESSAGES[turn]
-    plan = TurnPlan(
-        already_answered=False, stop=False, intent="plan-canary", payload=[], reveal=DISCLOSED.get(turn), directive=""
-    )
-    audit = TurnAudit(
-        facts=[],
-        faults=[],
-        act="asks",
-        reply_must_hold=[f"answer {turn}"],
-        anchor_requested=False,
-        joined=False,
-        already_answered=False,
-        realism=1,
-        advice="",
-    )
+    plan = turn_plan(intent="plan-canary", reveal=DISCLOSED.get(turn))
+    audit = turn_audit(reply_must_hold=[f"answer {turn}"], realism=1)
     return MadeTurn(turn=turn, plan=plan, message=UserMessage(message=message, quote=None), audit=audit, reply=reply)

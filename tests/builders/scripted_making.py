@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import dspy
 
+from builders.made import rubric_audit, turn_audit, turn_plan
 from dspy_proact.benchmarks.proactbench.generation import roles
 from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief
 from dspy_proact.benchmarks.proactbench.generation.values import (
@@ -113,8 +114,7 @@ def clean_steps() -> list[Step]:
 def clean_plan(inputs: dict[str, Any]) -> TurnPlan:
     step: Step = inputs["step"]
     reveal = None if step.reveal in inputs["disclosed"] else step.reveal
-    flags = {"already_answered": False, "already_done": False, "stop": False}
-    return TurnPlan(**flags, intent=step.request, payload=[], reveal=reveal, directive="")
+    return turn_plan(intent=step.request, reveal=reveal)
 
 
 def clean_message(inputs: dict[str, Any]) -> UserMessage:
@@ -132,17 +132,7 @@ def clean_message_audit(inputs: dict[str, Any]) -> TurnAudit:
     order, message = inputs["order"], inputs["message"]
     name = next((a.id for a in inputs["anchors"] if order.reveal and a.fact == order.reveal.fact), None)
     facts = [StatedFact(quote=order.reveal.fact, kind="anchor", anchor=name)] if name else []
-    return TurnAudit(
-        facts=facts,
-        faults=[],
-        act="asks" if "?" in message else "closes",
-        reply_must_hold=["an answer"],
-        anchor_requested=False,
-        joined=False,
-        already_answered=False,
-        realism=0.9,
-        advice="",
-    )
+    return turn_audit(facts=facts, act="asks" if "?" in message else "closes", reply_must_hold=["an answer"])
 
 
 def clean_rubric(inputs: dict[str, Any]) -> DraftRubric:
@@ -165,16 +155,7 @@ def clean_rubric_audit(inputs: dict[str, Any]) -> RubricAudit:
         for turn in inputs["conversation"]
         if facts[name] in turn.user
     ]
-    return RubricAudit(
-        grounds=grounds,
-        solvable=True,
-        asked_for=False,
-        one_artefact=False,
-        forbidden=False,
-        partial_distinct=True,
-        consequence_true="yes",
-        advice="",
-    )
+    return rubric_audit(grounds=grounds)
 
 
 CLEAN: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {

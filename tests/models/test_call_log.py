@@ -14,8 +14,7 @@ from drivers.client import JUDGE
 from dspy.lm15 import Message, Request
 from fakes.server import Answer, Sent, Server, error
 
-from dspy_proact.calls import collect_calls
-from dspy_proact.compile.compile import is_final
+from dspy_proact.calls import collect_calls, is_final
 from dspy_proact.compile.target import PROPOSER
 from dspy_proact.errors import ContentError, Interrupted, LimitReached, ProviderDown, RunError, SetupFault
 from dspy_proact.kept import CallLog

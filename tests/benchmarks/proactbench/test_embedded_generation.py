@@ -9,7 +9,7 @@ from dspy_proact.benchmarks.proactbench.embedded import _details
 from dspy_proact.benchmarks.proactbench.embedded_generation import _bank, _has, writer
 from dspy_proact.benchmarks.proactbench.generation.brief import brief_of
 from dspy_proact.benchmarks.proactbench.generation.making import ProactMaker
-from dspy_proact.benchmarks.proactbench.generation.rules import scenario_rules
+from dspy_proact.benchmarks.proactbench.generation.plan_rules import scenario_rules
 from dspy_proact.benchmarks.proactbench.generation.swap import LENGTH
 from dspy_proact.benchmarks.proactbench.generation.values import Scenario
 from dspy_proact.programs.embedded.fields import value_of

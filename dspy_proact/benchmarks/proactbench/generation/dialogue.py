@@ -13,18 +13,20 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.proactbench.generation import rules
-from dspy_proact.benchmarks.proactbench.generation.proof import all_of, conversation_of
-from dspy_proact.benchmarks.proactbench.generation.rubrics import RUBRIC, RUBRIC_AUDIT, Occasion, Rubrics, order_of
-from dspy_proact.benchmarks.proactbench.generation.styles import Style
-from dspy_proact.benchmarks.proactbench.generation.values import (
+from dspy_proact.benchmarks.proactbench.generation import plan_rules, turn_rules, wording
+from dspy_proact.benchmarks.proactbench.generation.made import (
     Disclosure,
-    DraftRubric,
     Link,
     LostTrigger,
     MadeDialogue,
     MadeTrigger,
     MadeTurn,
+)
+from dspy_proact.benchmarks.proactbench.generation.proof import all_of, conversation_of
+from dspy_proact.benchmarks.proactbench.generation.rubrics import RUBRIC, RUBRIC_AUDIT, Occasion, Rubrics, order_of
+from dspy_proact.benchmarks.proactbench.generation.styles import Style
+from dspy_proact.benchmarks.proactbench.generation.values import (
+    DraftRubric,
     Order,
     PastTrigger,
     Person,
@@ -124,7 +126,7 @@ class Play:
             "planner",
             "plan",
             self.rubrics.programs["plan"],
-            lambda answer: rules.plan_rules(answer.plan, step, self.scenario, self.disclosed, ahead),
+            lambda answer: plan_rules.plan_rules(answer.plan, step, self.scenario, self.disclosed, ahead),
             turn=step.turn,
             reason=reason,
             scenario=self.scenario,
@@ -177,7 +179,7 @@ class Play:
         """What is wrong with a message, by rules and by its audit; the rubric is audited beside it."""
         order, reveal = occasion.order, spoken.plan.reveal
         mentioned = {anchor.id for anchor in occasion.disclosed}
-        broken = rules.message_rules(
+        broken = turn_rules.message_rules(
             written,
             order,
             hidden=[anchor for anchor in self.scenario.anchors if anchor.id not in mentioned],
@@ -196,7 +198,7 @@ class Play:
         history = [text for made in self.turns for text in (made.message.message, made.reply)]
         people = [f"{person.name}, {person.relation}" for person in cast]
         known = [self.scenario.persona, self.scenario.date, *self.scenario.colour, *people, order.model_dump_json()]
-        return rules.message_findings(
+        return turn_rules.message_findings(
             spoken.audit,
             reveal,
             disclosed=self.disclosed,
@@ -213,7 +215,7 @@ class Play:
             "auditor",
             "audit of message",
             self.rubrics.programs["audit of message"],
-            lambda answer: rules.message_audit_rules(answer.audit, written.message, spoken.plan.reveal, self.ids),
+            lambda answer: turn_rules.message_audit_rules(answer.audit, written.message, spoken.plan.reveal, self.ids),
             turn=occasion.step.turn,
             anchors=self.scenario.anchors,
             cast=cast,
@@ -229,7 +231,7 @@ class Play:
         """What the audit of a rubric found wrong with it, as far as there is one."""
         if not spoken.rubric or not isinstance(spoken.verdict, RubricAudit):
             return ()
-        return rules.rubric_findings(spoken.verdict, spoken.rubric)
+        return turn_rules.rubric_findings(spoken.verdict, spoken.rubric)
 
     async def audit_rubric(self, written: UserMessage, occasion: Occasion, spoken: Spoken) -> None:
         """Have the rubric audited beside a message, which the failure of that audit does not concern.
@@ -251,8 +253,8 @@ class Play:
         return [
             person
             for person in scenario.cast
-            if any(rules.holds(text, person.name) for text in open_texts)
-            or not any(rules.holds(fact, person.name) for fact in hidden)
+            if any(wording.holds(text, person.name) for text in open_texts)
+            or not any(wording.holds(fact, person.name) for fact in hidden)
         ]
 
     async def respond(self, step: Step, spoken: Spoken) -> None:
@@ -269,7 +271,7 @@ class Play:
             "assistant",
             "reply",
             self.assistant,
-            lambda answer: rules.reply_rules(answer.response),
+            lambda answer: turn_rules.reply_rules(answer.response),
             turn=step.turn,
             history=list(conversation_of(awaiting[:-1])),
             user_message=message.message,
@@ -292,7 +294,7 @@ class Play:
             "auditor",
             "audit of reply",
             self.rubrics.programs["audit of reply"],
-            lambda answer: rules.uptake_rules(answer.uptake, reply, self.ids),
+            lambda answer: turn_rules.uptake_rules(answer.uptake, reply, self.ids),
             turn=step.turn,
             anchors=self.scenario.anchors,
             conversation=conversation,
@@ -323,8 +325,8 @@ def linked(chain: Sequence[Link], turn: int, kind: Any, content: BaseModel | str
 def dialogue_rules(dialogue: MadeDialogue) -> list[str]:
     """What is wrong with a dialogue as one, before its proof."""
     reasons, rubrics = list[str](), {made.turn: made.rubric for made in dialogue.triggers}
-    if len(dialogue.turns) < rules.LEAST_TURNS:
-        reasons.append(f"It has {len(dialogue.turns)} turns; {rules.LEAST_TURNS} are needed.")
+    if len(dialogue.turns) < plan_rules.LEAST_TURNS:
+        reasons.append(f"It has {len(dialogue.turns)} turns; {plan_rules.LEAST_TURNS} are needed.")
     if not dialogue.triggers:
         reasons.append("No trigger is left: " + " ".join(f"turn {lost.turn}: {lost.reason}" for lost in dialogue.lost))
     disclosed, chain = dict[str, int](), list[Link]()

@@ -4,9 +4,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from dspy_proact.benchmarks.proactbench.generation.made_corpus import CorpusProof, Effect, PlantedCell
+from dspy_proact.benchmarks.proactbench.generation.made import (
+    UNSCORED,
+    CorpusProof,
+    Effect,
+    MadeDialogue,
+    PlantedCell,
+    Sampled,
+    TriggerProof,
+)
 from dspy_proact.benchmarks.proactbench.generation.planted import PLANTED
-from dspy_proact.benchmarks.proactbench.generation.values import UNSCORED, MadeDialogue, Sampled, TriggerProof
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.stats import Estimate, cluster_mean, part_mean
 from dspy_proact.stats.estimate import trial_bounds
@@ -26,7 +33,7 @@ def proof_of(dialogues: Sequence[MadeDialogue], tester: str) -> CorpusProof:
         tester: The model of the fresh answers.
     """
     tests = [
-        (dialogue.persona, made.rubric.phase, made.proof)
+        (dialogue.persona, made.rubric.type, made.proof)
         for dialogue in dialogues
         for made in dialogue.triggers
         if made.proof and made.proof.looking
@@ -57,13 +64,9 @@ def effect_of(triggers: Iterable[tuple[str, Sampled]]) -> Effect:
     Where all pass with the anchors and none without, its lower end is that of two exact binomial ones, of one trial a
     persona.
     """
-    rows = [
-        (persona, arms)
-        for persona, sampled in triggers
-        if all(arms := [_graded(sampled.with_anchors), _graded(sampled.without_anchors)])
-    ]
+    rows = [(persona, sampled) for persona, sampled in triggers if sampled.shares]
     personas = [persona for persona, _ in rows]
-    shares = np.array([[arm.count(Grade.PASS) / len(arm) for arm in arms] for _, arms in rows]).reshape(-1, 2)
+    shares = np.array([sampled.shares for _, sampled in rows], dtype=np.float64).reshape(-1, 2)
     few = _too_few(len(rows), len(set(personas)))
     passes, leaks = (_without_bounds(cluster_mean(column, personas), few) for column in shares.T)
     difference = part_mean(shares[:, 0] - shares[:, 1], personas, bounds=(-1.0, 1.0))
@@ -72,15 +75,11 @@ def effect_of(triggers: Iterable[tuple[str, Sampled]]) -> Effect:
     return Effect(
         triggers=len(rows),
         personas=len(set(personas)),
-        answers=sum(len(arm) for _, arms in rows for arm in arms),
+        answers=sum(len(arm) for _, sampled in rows for arm in sampled.graded),
         with_anchors=passes,
         without_anchors=leaks,
         difference=_without_bounds(difference, few),
     )
-
-
-def _graded(grades: Sequence[str]) -> list[str]:
-    return [grade for grade in grades if grade != UNSCORED]
 
 
 def _too_few(triggers: int, personas: int) -> str | None:

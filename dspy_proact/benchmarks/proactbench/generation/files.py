@@ -8,12 +8,11 @@ from typing import Any
 from dspy_proact.benchmarks.proactbench.corpus.rows import TacticalOrder, row_of
 from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief, brief_text
 from dspy_proact.benchmarks.proactbench.generation.effect import proof_of
-from dspy_proact.benchmarks.proactbench.generation.made_corpus import MadeCorpus
+from dspy_proact.benchmarks.proactbench.generation.made import MadeCorpus, MadeDialogue
 from dspy_proact.benchmarks.proactbench.generation.proof import controls_of
-from dspy_proact.benchmarks.proactbench.generation.values import MadeDialogue
 from dspy_proact.benchmarks.proactbench.report.corpus_page import corpus_page
 from dspy_proact.benchmarks.proactbench.report.datasheet import datasheet
-from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Rubric, Trigger, Turn, canonical
+from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Trigger, Turn
 from dspy_proact.generation.maker import Kept, Made, Proof
 
 DIALOGUES, CONTROLS, AUDITS = "final_dialogues.jsonl", "controls.jsonl", "audits.jsonl"
@@ -22,10 +21,10 @@ _SCENARIO = "made"
 """Of every dialogue: personas are the units of folds."""
 
 
-def files_of(
+def corpus_of(
     brief: CorpusBrief, made: Made, proof: Proof, prompts: Mapping[str, str], key: Callable[[MadeDialogue], str]
-) -> Mapping[str, str]:
-    """Names and contents.
+) -> MadeCorpus:
+    """What all files are written from.
 
     Args:
         brief: What the corpus was made from.
@@ -34,27 +33,8 @@ def files_of(
         prompts: sha256 of what a stage says to its model, by stage.
         key: Names a dialogue.
     """
-    rows, controls, audits = list[Any](), list[Any](), list[Any]()
-    for kept in made.kept:
-        item: MadeDialogue = kept.item
-        dialogue, orders = dialogue_of(kept, key(item)), _orders(item)
-        rows.append(row_of(dialogue, orders, anchors=_anchors(item), proof=_proofs(item) or None))
-        for control in controls_of(item, dialogue):
-            last = len(control.turns)
-            controls.append(row_of(control, orders[:last], control_turn=last))
-        audits.append({"unique_id_eval": key(item), **_audits(item)})
-    corpus = corpus_of(brief, made, proof, prompts, key)
-    texts = {BRIEF: brief_text(brief), DATASHEET: datasheet(corpus), PAGE: corpus_page(corpus)}
-    return {DIALOGUES: _lines(rows), CONTROLS: _lines(controls), AUDITS: _lines(audits), **texts}
-
-
-def corpus_of(
-    brief: CorpusBrief, made: Made, proof: Proof, prompts: Mapping[str, str], key: Callable[[MadeDialogue], str]
-) -> MadeCorpus:
-    """What the page and the datasheet are written from; arguments are those of `files_of`."""
     controls = (trigger.published and trigger.proof for kept in made.kept for trigger in kept.item.triggers)
     return MadeCorpus(
-        identity=_identity(brief, made, prompts),
         brief=brief,
         made=made,
         level=proof,
@@ -65,9 +45,19 @@ def corpus_of(
     )
 
 
-def _identity(brief: CorpusBrief, made: Made, prompts: Mapping[str, str]) -> str:
-    models = {role: [identity.model_dump(mode="json") for identity in of] for role, of in made.models.items()}
-    return hashlib.sha256(canonical([brief.model_dump(), made.seed, models, prompts])).hexdigest()
+def files_of(corpus: MadeCorpus) -> Mapping[str, str]:
+    """Names and contents."""
+    rows, controls, audits = list[Any](), list[Any](), list[Any]()
+    for kept in corpus.made.kept:
+        item, key = kept.item, corpus.keys[kept.slot]
+        dialogue, orders = dialogue_of(kept, key), _orders(item)
+        rows.append(row_of(dialogue, orders, anchors=_anchors(item), proof=_proofs(item) or None))
+        for control in controls_of(item, dialogue):
+            last = len(control.turns)
+            controls.append(row_of(control, orders[:last], control_turn=last))
+        audits.append({"unique_id_eval": key, **_audits(item)})
+    texts = {BRIEF: brief_text(corpus.brief), DATASHEET: datasheet(corpus), PAGE: corpus_page(corpus)}
+    return {DIALOGUES: _lines(rows), CONTROLS: _lines(controls), AUDITS: _lines(audits), **texts}
 
 
 def _tester(made: Made) -> str:
@@ -79,7 +69,6 @@ def dialogue_of(kept: Kept, key: str) -> Dialogue:
     """A made dialogue as the corpus has it: with the triggers that were kept."""
     made: MadeDialogue = kept.item
     writers = [author.model for author in kept.authors if author.role == "assistant"]
-    criteria = {"pass_criteria", "partial_criteria", "fail_criteria"}
     return Dialogue(
         origin=Origin(
             dialogue=key,
@@ -92,12 +81,7 @@ def dialogue_of(kept: Kept, key: str) -> Dialogue:
         ),
         turns=tuple(Turn(user=turn.message.message, assistant=turn.reply) for turn in made.turns),
         triggers=tuple(
-            Trigger(
-                turn=trigger.turn,
-                rubric=Rubric(phase=trigger.rubric.phase, **trigger.rubric.model_dump(include=criteria)),
-            )
-            for trigger in made.triggers
-            if trigger.published
+            Trigger(turn=trigger.turn, rubric=trigger.rubric.criteria) for trigger in made.triggers if trigger.published
         ),
         system=made.scenario.system.strip() or None,
     )

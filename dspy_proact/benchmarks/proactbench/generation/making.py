@@ -9,15 +9,16 @@ import dspy
 
 from dspy_proact.benchmarks.proactbench.corpus.personas import Persona, read_personas
 from dspy_proact.benchmarks.proactbench.embedded_generation import tester, writer
-from dspy_proact.benchmarks.proactbench.generation import rules
+from dspy_proact.benchmarks.proactbench.generation import plan_rules
 from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief, brief_of
 from dspy_proact.benchmarks.proactbench.generation.dialogue import Play, dialogue_rules
 from dspy_proact.benchmarks.proactbench.generation.files import corpus_of, files_of
+from dspy_proact.benchmarks.proactbench.generation.made import MadeCorpus, MadeDialogue
 from dspy_proact.benchmarks.proactbench.generation.proof import MATRIX_DIALOGUES, Prover
 from dspy_proact.benchmarks.proactbench.generation.roles import programs
 from dspy_proact.benchmarks.proactbench.generation.rubrics import RUBRIC, RUBRIC_AUDIT, Rubrics
 from dspy_proact.benchmarks.proactbench.generation.styles import Style, styles_of
-from dspy_proact.benchmarks.proactbench.generation.values import MadeDialogue, Scenario, Step
+from dspy_proact.benchmarks.proactbench.generation.values import Scenario, Step
 from dspy_proact.benchmarks.proactbench.programs.assistant import ASSISTANT
 from dspy_proact.benchmarks.proactbench.programs.drafting import drafted
 from dspy_proact.benchmarks.proactbench.programs.judge import JUDGE
@@ -169,7 +170,7 @@ class ProactMaker:
             turns=play.turns,
             triggers=play.triggers,
             lost=play.lost,
-            notes=rules.blueprint_notes(steps, chosen),
+            notes=plan_rules.blueprint_notes(steps, chosen),
             disclosures=play.disclosures,
             chain=play.chain,
         )
@@ -195,17 +196,17 @@ class ProactMaker:
 
         async def faults(answer: Any) -> Sequence[str]:
             scenario = complete(answer.scenario)
-            if broken := rules.scenario_rules(scenario, self.source, setting.initials, setting.persona.text):
+            if broken := plan_rules.scenario_rules(scenario, self.source, setting.initials, setting.persona.text):
                 return broken
             audited = await attempt.ask(
                 "auditor",
                 "audit of scenario",
                 self.programs["audit of scenario"],
-                lambda answer: rules.scenario_audit_rules(answer.audit, scenario, self.source),
+                lambda answer: plan_rules.scenario_audit_rules(answer.audit, scenario, self.source),
                 **product,
                 scenario=scenario,
             )
-            return rules.scenario_findings(audited.audit)
+            return plan_rules.scenario_findings(audited.audit)
 
         answer = await attempt.ask(
             "planner",
@@ -228,19 +229,19 @@ class ProactMaker:
     ) -> tuple[Scenario, list[Step]]:
         async def faults(answer: Any) -> Sequence[str]:
             steps = answer.steps
-            if broken := rules.blueprint_rules(steps, scenario, setting.turns):
+            if broken := plan_rules.blueprint_rules(steps, scenario, setting.turns):
                 return broken
             audited = await attempt.ask(
                 "auditor",
                 "audit of blueprint",
                 self.programs["audit of blueprint"],
-                lambda answer: rules.blueprint_audit_rules(answer.audit, steps),
+                lambda answer: plan_rules.blueprint_audit_rules(answer.audit, steps),
                 product=self.brief.product.text,
                 product_rules=self.brief.product.rules,
                 scenario=scenario,
                 steps=steps,
             )
-            return rules.blueprint_findings(audited.audit)
+            return plan_rules.blueprint_findings(audited.audit)
 
         program, turns = self.programs["blueprint"], setting.turns
         answer = await attempt.ask("planner", "blueprint", program, faults, scenario=scenario, turns=turns)
@@ -266,16 +267,15 @@ class ProactMaker:
 
     def files(self, made: Made) -> Mapping[str, str]:
         """Rows of dialogues and of control turns, audits, the datasheet and the page."""
-        return files_of(self.brief, made, self.proof, self._prompts, self.key)
+        return files_of(self._corpus(made))
 
     def headline(self, made: Made) -> Headline:
         """What was shown, as the page says it."""
-        return MadeSummary(corpus_of(self.brief, made, self.proof, self._prompts, self.key)).headline
+        return MadeSummary(self._corpus(made)).headline
 
-    @property
-    def _prompts(self) -> Mapping[str, str]:
-        """sha256 of what a stage says to its model, by stage."""
-        return {stage: program.fingerprint() for stage, program in self.programs.items()}
+    def _corpus(self, made: Made) -> MadeCorpus:
+        prompts = {stage: program.fingerprint() for stage, program in self.programs.items()}
+        return corpus_of(self.brief, made, self.proof, prompts, self.key)
 
 
 def making() -> Making:

@@ -8,7 +8,7 @@ English whatever the language of the dialogue.
 
 from collections.abc import Mapping
 
-from dspy_proact.benchmarks.proactbench.generation.values import MadeDialogue, MadeTrigger
+from dspy_proact.benchmarks.proactbench.generation.made import MadeDialogue, MadeTrigger
 
 SILENT, CLOSER, REPEATER = "silent", "polite closer", "anchor-repeater"
 CHECKLIST, TAKER, KNOWING = "checklist of offers", "anchor-taker", "knows the rubric"

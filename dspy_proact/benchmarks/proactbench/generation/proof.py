@@ -15,28 +15,23 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from dspy_proact.benchmarks.proactbench.generation.made_corpus import ProofLevel
+from dspy_proact.benchmarks.proactbench.generation.made import (
+    UNSCORED,
+    MadeDialogue,
+    MadeTrigger,
+    Sampled,
+    TriggerProof,
+)
 from dspy_proact.benchmarks.proactbench.generation.planted import CHECKLIST, KNOWING, PLANTED, planted_response
+from dspy_proact.benchmarks.proactbench.generation.roles import prompt
 from dspy_proact.benchmarks.proactbench.generation.swap import (
     AuditSwap,
     Replacement,
     WriteSwap,
     misfits,
     objections,
-    prompt,
 )
-from dspy_proact.benchmarks.proactbench.generation.values import (
-    UNSCORED,
-    DraftRubric,
-    MadeDialogue,
-    MadeTrigger,
-    RubricAudit,
-    Sampled,
-    Swap,
-    SwapAudit,
-    SwappedTurn,
-    TriggerProof,
-)
+from dspy_proact.benchmarks.proactbench.generation.values import DraftRubric, RubricAudit, Swap, SwapAudit, SwappedTurn
 from dspy_proact.benchmarks.proactbench.programs.assistant import Assistant
 from dspy_proact.benchmarks.proactbench.programs.judge import Judge
 from dspy_proact.benchmarks.proactbench.programs.offers import OfferDetector
@@ -46,12 +41,11 @@ from dspy_proact.benchmarks.proactbench.types import (
     Dialogue,
     Grade,
     JudgeView,
-    Rubric,
     Turn,
 )
 from dspy_proact.errors import ContentError
 from dspy_proact.generation.attempt import Attempt, RuleError
-from dspy_proact.generation.maker import StageForecast
+from dspy_proact.generation.maker import Proof, StageForecast
 from dspy_proact.programs.asking import Asking
 from dspy_proact.programs.program import Question
 
@@ -97,7 +91,7 @@ class Prover:
         programs: All that it asks, but for assistants.
     """
 
-    def __init__(self, level: ProofLevel, rewriting: Rewriting):
+    def __init__(self, level: Proof, rewriting: Rewriting):
         self.level, self.rewriting = level, rewriting
         self.writing, self.auditing, self.judge = Question(WriteSwap), Question(AuditSwap), Judge()
         self.detector = OfferDetector()
@@ -305,12 +299,11 @@ class _Test:
 
     async def grade(self, response: str, asking: Asking) -> str:
         """The grade of a response by the rubric, beside the conversation with the anchors."""
-        rubric, turn = self.made.rubric, self.made.turn
-        criteria = rubric.model_dump(include={"pass_criteria", "partial_criteria", "fail_criteria"})
+        turn = self.made.turn
         view = JudgeView(
             conversation=conversation_of(self.dialogue.before(turn)),
             turn=turn,
-            rubric=Rubric(phase=rubric.phase, **criteria),
+            rubric=self.made.rubric.criteria,
             system=self.dialogue.scenario.system.strip() or None,
         )
         return (await self.prover.judge.answer_by(asking, **view.inputs(response))).grade

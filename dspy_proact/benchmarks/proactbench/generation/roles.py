@@ -36,13 +36,14 @@ from dspy_proact.benchmarks.proactbench.generation.values import (
 from dspy_proact.programs.program import Question
 
 
-def _instruction(name: str) -> str:
+def prompt(name: str) -> str:
+    """The text of this name in `prompts`."""
     folder = files("dspy_proact.benchmarks.proactbench.generation").joinpath("prompts")
     return folder.joinpath(f"{name}.txt").read_text("utf-8").strip()
 
 
 class WriteScenario(dspy.Signature):
-    __doc__ = _instruction("write_scenario")
+    __doc__ = prompt("write_scenario")
 
     product: str = dspy.InputField(desc="The product's text")
     product_rules: list[str] = dspy.InputField(desc="What its assistant must keep to")
@@ -57,7 +58,7 @@ class WriteScenario(dspy.Signature):
 
 
 class AuditScenario(dspy.Signature):
-    __doc__ = _instruction("audit_scenario")
+    __doc__ = prompt("audit_scenario")
 
     product: str = dspy.InputField(desc="The product's text")
     product_rules: list[str] = dspy.InputField(desc="What its assistant must keep to")
@@ -67,7 +68,7 @@ class AuditScenario(dspy.Signature):
 
 
 class WriteBlueprint(dspy.Signature):
-    __doc__ = _instruction("write_blueprint")
+    __doc__ = prompt("write_blueprint")
 
     scenario: Scenario = dspy.InputField()
     turns: int = dspy.InputField(desc="Turns at most")
@@ -75,7 +76,7 @@ class WriteBlueprint(dspy.Signature):
 
 
 class AuditBlueprint(dspy.Signature):
-    __doc__ = _instruction("audit_blueprint")
+    __doc__ = prompt("audit_blueprint")
 
     product: str = dspy.InputField(desc="The product's text")
     product_rules: list[str] = dspy.InputField(desc="What its assistant must keep to")
@@ -85,7 +86,7 @@ class AuditBlueprint(dspy.Signature):
 
 
 class PlanTurn(dspy.Signature):
-    __doc__ = _instruction("plan_turn")
+    __doc__ = prompt("plan_turn")
 
     scenario: Scenario = dspy.InputField()
     step: Step = dspy.InputField(desc="The plan for this turn")
@@ -97,7 +98,7 @@ class PlanTurn(dspy.Signature):
 
 
 class WriteRubric(dspy.Signature):
-    __doc__ = _instruction("write_rubric")
+    __doc__ = prompt("write_rubric")
 
     product: str = dspy.InputField(desc="The product's text")
     product_rules: list[str] = dspy.InputField(desc="What its assistant must keep to")
@@ -112,7 +113,7 @@ class WriteRubric(dspy.Signature):
 
 
 class WriteMessage(dspy.Signature):
-    __doc__ = _instruction("write_message")
+    __doc__ = prompt("write_message")
 
     cast: list[Person] = dspy.InputField(desc="You and the people whom you may name")
     persona: str = dspy.InputField(desc="What is true of you")
@@ -127,7 +128,7 @@ class WriteMessage(dspy.Signature):
 
 
 class AuditMessage(dspy.Signature):
-    __doc__ = _instruction("audit_message")
+    __doc__ = prompt("audit_message")
 
     anchors: list[Anchor] = dspy.InputField()
     cast: list[Person] = dspy.InputField()
@@ -140,7 +141,7 @@ class AuditMessage(dspy.Signature):
 
 
 class AuditRubric(dspy.Signature):
-    __doc__ = _instruction("audit_rubric")
+    __doc__ = prompt("audit_rubric")
 
     product: str = dspy.InputField(desc="The product's text")
     product_rules: list[str] = dspy.InputField(desc="What its assistant must keep to")
@@ -153,7 +154,7 @@ class AuditRubric(dspy.Signature):
 
 
 class AuditUptake(dspy.Signature):
-    __doc__ = _instruction("audit_uptake")
+    __doc__ = prompt("audit_uptake")
 
     anchors: list[Anchor] = dspy.InputField()
     conversation: list[SwappedTurn] = dspy.InputField(desc="The dialogue; its last turn is the one that was answered")

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief
-from dspy_proact.benchmarks.proactbench.generation.rules import rubric_audit_rules, rubric_findings, rubric_rules
+from dspy_proact.benchmarks.proactbench.generation.made import MadeDialogue
+from dspy_proact.benchmarks.proactbench.generation.turn_rules import rubric_audit_rules, rubric_findings, rubric_rules
 from dspy_proact.benchmarks.proactbench.generation.values import (
     Anchor,
     DraftRubric,
-    MadeDialogue,
     Order,
     Reveal,
     RubricAudit,

@@ -7,12 +7,13 @@ names of fields and the docstrings of signatures and their values are prompt tex
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from importlib.resources import files
 
 import dspy
 
-from dspy_proact.benchmarks.proactbench.generation.rules import REALISM, holds, word_count
+from dspy_proact.benchmarks.proactbench.generation.roles import prompt
+from dspy_proact.benchmarks.proactbench.generation.turn_rules import REALISM
 from dspy_proact.benchmarks.proactbench.generation.values import Anchor, Documented, Swap, SwapAudit, SwappedTurn
+from dspy_proact.benchmarks.proactbench.generation.wording import holds, word_count
 from dspy_proact.evidence import words_of
 
 LENGTH = 0.3
@@ -22,16 +23,6 @@ TERSE, EXPRESSIVE = 0.55, 0.85
 FEW_WORDS = 25
 """Words of a user's message, on average, up to which a user is one of few words."""
 _QUESTION = re.compile(r"[?\uff1f\u061f]+")
-
-
-def prompt(name: str) -> str:
-    """The text of this name in `prompts`."""
-    return (
-        files("dspy_proact.benchmarks.proactbench.generation")
-        .joinpath("prompts", f"{name}.txt")
-        .read_text("utf-8")
-        .strip()
-    )
 
 
 class Replacement(Documented):

@@ -8,12 +8,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dspy_proact.benchmarks.proactbench.types import Phase
+from dspy_proact.benchmarks.proactbench.types import Phase, Rubric
 from dspy_proact.types import Frozen
 
 PHASES = Literal["EMERGENT", "CRITICAL", "RECOVERY"]
-UNSCORED = "UNSCORED"
-"""Stands for the grade of a response where it or its verdict could not be used."""
 
 
 class Documented(Frozen, use_attribute_docstrings=True):
@@ -206,9 +204,14 @@ class DraftRubric(Documented):
     """The act that earns a pass, in one clause, such as `moves the pick-up to before the closing time`."""
 
     @property
-    def phase(self) -> Phase:
-        """The type as the rest of the package has it."""
-        return Phase(self.type)
+    def criteria(self) -> Rubric:
+        """What a judge is shown of it."""
+        return Rubric(
+            phase=Phase(self.type),
+            pass_criteria=self.pass_criteria,
+            partial_criteria=self.partial_criteria,
+            fail_criteria=self.fail_criteria,
+        )
 
 
 class UserMessage(Documented):
@@ -338,128 +341,3 @@ class SwapAudit(Documented):
     realism: Annotated[float, Field(ge=0, le=1)]
     advice: str
     """How to rewrite it; empty where nothing is wrong."""
-
-
-class Disclosure(Frozen):
-    """An anchor that was disclosed, and where."""
-
-    anchor: str
-    turn: int
-    quote: str
-
-
-class Link(Frozen):
-    """One entry of a dialogue's hash chain, in which a rubric stands before the response."""
-
-    turn: int
-    kind: Literal["plan", "rubric", "message", "audit", "reply"]
-    sha256: str
-    """Over the entry before and the content."""
-
-
-class MadeTrigger(Frozen):
-    """A trigger of a made dialogue, with what it rests on."""
-
-    turn: int
-    rubric: DraftRubric
-    audit: RubricAudit
-    taken_up: bool
-    """Whether the corpus's assistant acted on its anchors, as the auditor says."""
-    proof: "TriggerProof | None" = None
-    """None in drafts."""
-
-    @property
-    def published(self) -> bool:
-        """Whether it is a trigger of the corpus: as a draft, or because its proof holds."""
-        return self.proof is None or self.proof.kept
-
-
-class Sampled(Frozen):
-    """Grades of the responses to one trigger in both arms, in the order of samples.
-
-    `UNSCORED` stands for a response or a verdict that could not be used.
-    """
-
-    with_anchors: list[str]
-    without_anchors: list[str]
-
-
-class TriggerProof(Frozen):
-    """What the anchor test of a trigger showed."""
-
-    swap: Swap | None
-    """The conversation without the rubric's anchors; None where no rewriting kept to the rules."""
-    audit: SwapAudit | None
-    """Of the swap; None without one."""
-    looking: Sampled | None
-    """Of the assistant that is told to look; None without a swap."""
-    bare: Sampled | None
-    """Of the assistant without that text, which decides nothing."""
-    fresh: Sampled | None = None
-    """Of what was kept: answers that selected nothing."""
-    leave_one_out: dict[str, list[str]] = Field(default_factory=dict[str, list[str]])
-    """Of a CRITICAL trigger: by the anchor that was swapped alone, the grades of the assistant that is told to look."""
-    repeats: int = 0
-    """Fresh responses that equal, word for word, one by which the trigger was kept."""
-    replaced: DraftRubric | None = None
-    """The CRITICAL rubric that one anchor alone could pass, where the trigger has an EMERGENT one in its stead."""
-    kept: bool
-    reason: str = ""
-    """Why it was not kept; empty where it was."""
-
-
-class MadeDialogue(Frozen):
-    """A dialogue as it was made, with everything that the page and the datasheet tell of it."""
-
-    persona: str
-    """Key of the persona, the unit of clustering."""
-    persona_text: str
-    domain: str
-    """Part of life that most of its facts were asked for from."""
-    language: str
-    style: int | None
-    """Of the 24, counted from 1; None without styles."""
-    scenario: Scenario
-    steps: list[Step]
-    turns: list["MadeTurn"]
-    triggers: list[MadeTrigger]
-    lost: list["LostTrigger"] = Field(default_factory=list["LostTrigger"])
-    """Triggers of the steps that became ordinary turns."""
-    notes: list[str] = Field(default_factory=list[str])
-    """What is unusual about it and breaks no rule."""
-    disclosures: list[Disclosure]
-    chain: list[Link]
-    matrix: dict[str, dict[int, str]] = Field(default_factory=dict[str, dict[int, str]])
-    """By planted assistant, its grade at each trigger's turn; empty without that proof."""
-    charged: dict[int, bool] = Field(default_factory=dict[int, bool])
-    """Whether the checklist of offers was charged with an unwanted one, by the turn of the swap that it answered."""
-
-    def before(self, turn: int) -> list[SwappedTurn]:
-        """The conversation up to a turn, counted from 1, whose response is still to be written."""
-        return [
-            SwappedTurn(turn=made.turn, user=made.message.message, assistant=made.reply if made.turn < turn else None)
-            for made in self.turns[:turn]
-        ]
-
-
-class MadeTurn(Frozen):
-    """One turn of a made dialogue."""
-
-    turn: int
-    plan: TurnPlan
-    message: UserMessage
-    audit: TurnAudit
-    reply: str
-    served: list[str] = Field(default_factory=list[str])
-    """Ids of the anchors on which the reply acts, as the auditor says."""
-
-
-class LostTrigger(Frozen):
-    """A trigger of the steps that became an ordinary turn."""
-
-    turn: int
-    reason: str
-
-
-MadeTrigger.model_rebuild()
-MadeDialogue.model_rebuild()

@@ -8,9 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from dspy_proact.benchmarks.proactbench.generation.made_corpus import MadeCorpus, PlantedCell
+from dspy_proact.benchmarks.proactbench.generation.made import MadeCorpus, MadeDialogue, MadeTurn, PlantedCell
 from dspy_proact.benchmarks.proactbench.generation.styles import COMBINATIONS
-from dspy_proact.benchmarks.proactbench.generation.values import Anchor, MadeDialogue, MadeTurn, Swap, SwappedTurn
+from dspy_proact.benchmarks.proactbench.generation.values import Anchor, Swap, SwappedTurn
 from dspy_proact.benchmarks.proactbench.report.datasheet import canary
 from dspy_proact.benchmarks.proactbench.report.made_summary import PHASES, MadeSummary, effect_rows
 from dspy_proact.benchmarks.proactbench.types import Grade

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dspy_proact.benchmarks.proactbench.corpus.personas import ATTRIBUTION, INVENTED, NEMOTRON
-from dspy_proact.benchmarks.proactbench.generation.made_corpus import CorpusProof, Effect, MadeCorpus
+from dspy_proact.benchmarks.proactbench.generation.made import CorpusProof, Effect, MadeCorpus
 from dspy_proact.benchmarks.proactbench.report.made_summary import PHASES, MadeSummary, effect_rows
 from dspy_proact.plain_text import encodable, printable
 from dspy_proact.report.numbers import counted, listed, percent, points_of
@@ -26,7 +26,7 @@ _MARKUP = re.compile(r"[|`<>&\[\]*_\\]")
 
 def canary(corpus: MadeCorpus) -> str:
     """A GUID of this corpus alone, by which it can be found in training data."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, corpus.identity))
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, corpus.made.identity))
 
 
 def datasheet(corpus: MadeCorpus) -> str:
@@ -123,7 +123,7 @@ def _process(summary: MadeSummary) -> Iterator[str]:
     yield from _table(("role", "model"), rows)
     yield ""
     yield f"- Seed: {corpus.made.seed}"
-    yield f"- Identity: sha256 {corpus.identity}"
+    yield f"- Identity: sha256 {corpus.made.identity}"
     yield from (f"- Prompt of {stage}: sha256 {digest}" for stage, digest in corpus.prompts.items())
 
 

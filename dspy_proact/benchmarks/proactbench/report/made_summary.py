@@ -9,15 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from dspy_proact.benchmarks.proactbench.generation.made_corpus import Effect, MadeCorpus, PlantedCell
-from dspy_proact.benchmarks.proactbench.generation.values import (
-    Anchor,
+from dspy_proact.benchmarks.proactbench.generation.made import (
+    Effect,
+    MadeCorpus,
     MadeDialogue,
     MadeTrigger,
-    RubricAudit,
+    PlantedCell,
     Sampled,
     TriggerProof,
 )
+from dspy_proact.benchmarks.proactbench.generation.values import Anchor, RubricAudit
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.generation.diversity import Common, Coverage, Lengths, closings, commonest, openings
 from dspy_proact.generation.likeness import NearPair, near_duplicates
@@ -100,12 +101,10 @@ def deciding(proof: TriggerProof | None) -> Sampled | None:
     return proof and (proof.fresh or proof.looking)
 
 
-def effect_of(sampled: Sampled | None) -> float | None:
+def difference_of(sampled: Sampled | None) -> float | None:
     """The share of passes with the facts minus that without, in [-1, 1]; None where an arm has no grade."""
-    if not sampled or not sampled.with_anchors or not sampled.without_anchors:
-        return None
-    with_share, without = (arm.count(Grade.PASS) / len(arm) for arm in (sampled.with_anchors, sampled.without_anchors))
-    return with_share - without
+    shares = sampled and sampled.shares
+    return shares and shares[0] - shares[1]
 
 
 def _audit_doubts(audit: RubricAudit) -> Iterator[str]:
@@ -124,7 +123,7 @@ def _audit_doubts(audit: RubricAudit) -> Iterator[str]:
 
 
 def _proof_doubts(proof: TriggerProof) -> Iterator[str]:
-    if (sampled := deciding(proof)) and effect_of(sampled) != 1:
+    if (sampled := deciding(proof)) and difference_of(sampled) != 1:
         yield f"{passes(sampled.with_anchors)} pass with the fact, {passes(sampled.without_anchors)} without"
     if proof.audit and proof.audit.implied:
         yield "the swap still implies the fact"
@@ -288,7 +287,7 @@ class MadeSummary:
         doubts = [*(_proof_doubts(trigger.proof) if trigger.proof else ()), *_audit_doubts(trigger.audit)]
         if any(anchor.basis == "general" for anchor in dialogue.anchors(trigger)):
             doubts.append("rests on general knowledge")
-        return DoubtfulTrigger(dialogue.slot, trigger, effect_of(deciding(trigger.proof)), tuple(doubts))
+        return DoubtfulTrigger(dialogue.slot, trigger, difference_of(deciding(trigger.proof)), tuple(doubts))
 
     @cached_property
     def repairs(self) -> list[Repair]:

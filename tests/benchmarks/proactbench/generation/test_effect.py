@@ -4,16 +4,15 @@ import pytest
 from builders.made_dialogues import CRITICAL, EMERGENT, RECOVERY, made_dialogue
 
 from dspy_proact.benchmarks.proactbench.generation.effect import effect_of, proof_of
-from dspy_proact.benchmarks.proactbench.generation.planted import PLANTED
-from dspy_proact.benchmarks.proactbench.generation.values import (
+from dspy_proact.benchmarks.proactbench.generation.made import (
     UNSCORED,
     MadeDialogue,
     MadeTrigger,
     Sampled,
-    Swap,
-    SwapAudit,
     TriggerProof,
 )
+from dspy_proact.benchmarks.proactbench.generation.planted import PLANTED
+from dspy_proact.benchmarks.proactbench.generation.values import Swap, SwapAudit
 
 GRADES = {"P": "PASS", "A": "PARTIAL", "F": "FAIL", "U": UNSCORED}
 FINE = SwapAudit(implied=False, other_reason=False, realism=1, advice="")

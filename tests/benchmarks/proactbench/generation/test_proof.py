@@ -1,165 +1,36 @@
 """What is kept as a trigger and what is not, by scripted roles: assistants of known conduct, a judge of one rule."""
 
-import asyncio
 import itertools
 import random
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
-import dspy
 import pytest
 from builders.made_dialogues import (
-    AUDIT,
     CRITICAL,
     EMERGENT,
-    FACTS,
-    MESSAGES,
     RECOVERY,
     SYSTEM,
     made_dialogue,
     made_trigger,
     rubric,
 )
+from builders.scripted_proof import (
+    Script,
+    named,
+    needs,
+    no_rewriting,
+    proof_of,
+    proved,
+    reasons,
+    rewriting,
+    states,
+    swap_without,
+)
 
-from dspy_proact.benchmarks.proactbench.generation import proof, swap
-from dspy_proact.benchmarks.proactbench.generation.planted import PLANTED, planted_response
-from dspy_proact.benchmarks.proactbench.generation.values import UNSCORED, Sampled, Swap, SwapAudit, SwappedTurn
-from dspy_proact.benchmarks.proactbench.programs.offers import DetectedOffer
-from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin
+from dspy_proact.benchmarks.proactbench.generation import proof
+from dspy_proact.benchmarks.proactbench.generation.made import UNSCORED, Sampled
+from dspy_proact.benchmarks.proactbench.generation.values import SwapAudit
 from dspy_proact.errors import ContentError, ProviderError
-from dspy_proact.generation.attempt import Attempt, RuleError
-from dspy_proact.programs.answer import Answer
-from dspy_proact.programs.asking import rendered
-
-SEPARATE = {
-    "a1": ("can't climb stairs any more", "likes detective stories"),
-    "a2": ("Before we fly to Portugal on the 9th", "Before my dentist's appointment on the 9th"),
-    "a3": ("sat on his glasses", "sits in his new armchair"),
-}
-"""By anchor, how the dialogue says it and how a swap does."""
-
-
-def swap_without(turns: list[SwappedTurn], names: list[str]) -> Swap:
-    """The rewriting of a careful planner."""
-
-    def text(old: str) -> str:
-        for name in names:
-            old = old.replace(*SEPARATE[name])
-        return old
-
-    new = [turn.model_copy(update={"user": text(turn.user)}) for turn in turns]
-    return Swap(turns=new, removed=names)
-
-
-def states(messages: list[dict[str, Any]]) -> set[str]:
-    """The anchors that a request to an assistant states."""
-    text = "\n".join(message["content"] for message in messages)
-    return {name for name, (key, *_) in FACTS.items() if key in text}
-
-
-QUESTIONS = {
-    "WriteSwap": {"replacements"},
-    "AuditSwap": {"removed_facts"},
-    "Reply": {"user_message"},
-    "GradeResponse": {"rubric", "conversation"},
-    "DetectOffers": {"response", "conversation"},
-}
-"""By a name, inputs that no other question has together."""
-
-
-@dataclass
-class Script:
-    """Roles that answer as they are scripted to, and what they were sent."""
-
-    acts: Callable[[set[str], bool], bool] = lambda stated, looks: looks and "a1" in stated
-    """Whether an assistant acts, by the anchors that its request states and whether it is told to look."""
-    swaps: Callable[[list[SwappedTurn], list[str]], Swap] = swap_without
-    audits: Callable[[Swap | list[SwappedTurn], str], SwapAudit] = lambda *_: SwapAudit(
-        implied=False, other_reason=False, realism=1, advice=""
-    )
-    passes: Callable[[str, Any], bool] = lambda response, _: "acts" in response
-    """The judge, by response and rubric."""
-    naming: bool = False
-    """Whether who acts names what is stated."""
-    unreadable: set[str] = field(default_factory=set)
-    """Roles whose answers cannot be used."""
-    chance: random.Random | None = None
-    """By which answers come late."""
-    sent: list[tuple[str, str, list[dict[str, Any]]]] = field(default_factory=list)
-    """Role, question and messages of each request."""
-
-    def attempt(self) -> Attempt:
-        roles = ("planner", "user", "assistant", "auditor", "judge", "tester")
-        return Attempt(0, 1, 1, {role: self.asking(role) for role in roles}, {role: f"model-{role}" for role in roles})
-
-    def asking(self, role: str):
-        async def ask(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
-            fields = {*inputs}
-            question = next(name for name, some in QUESTIONS.items() if some <= fields)
-            messages = rendered(predictor, adapter, inputs)
-            self.sent.append((role, question, messages))
-            for _ in range(self.chance.randrange(9) if self.chance else 0):
-                await asyncio.sleep(0)
-            if role in self.unreadable:
-                raise ContentError("refused", "no")
-            return Answer(dspy.Prediction(**self.answer(question, messages, inputs)), truncated=False)
-
-        return ask
-
-    def answer(self, question: str, messages: list[dict[str, Any]], inputs: dict[str, Any]) -> dict[str, Any]:
-        if question == "WriteSwap":
-            names = [item.id for item in inputs["replacements"]]
-            return {"swap": self.swaps(inputs["conversation"], names)}
-        if question == "AuditSwap":
-            return {"audit": self.audits(inputs["conversation"], inputs["act"])}
-        if question == "Reply":
-            system = messages[0]["content"]
-            knows = "PASS:" in system
-            stated = states(messages)
-            acts = f"It acts{' '.join(['', *sorted(stated)]) * self.naming}."
-            return {"response": acts if knows or self.acts(stated, proof.LOOK in system) else "Sure."}
-        if question == "DetectOffers":
-            return {"reasoning": "", "offers": [DetectedOffer(quote="set a reminder", grounded=False, asked_for=False)]}
-        passed = self.passes(inputs["response"], inputs["rubric"])
-        return {"reasoning": "", "evidence": [inputs["response"]], "grade": "PASS" if passed else "FAIL"}
-
-    def requests(self, *questions: str) -> list[str]:
-        """The texts of requests, by question."""
-        return [
-            "\n".join(message["content"] for message in messages)
-            for _, question, messages in self.sent
-            if question in questions
-        ]
-
-
-async def no_rewriting(*_: Any) -> Any:
-    raise RuleError("rubric", ["No rubric fits."])
-
-
-async def rewriting(attempt: Attempt, dialogue: Any, turn: int, anchor: str):
-    return rubric("EMERGENT", anchor), AUDIT
-
-
-def proved(script: Script, *triggers: Any, level: Any = "full", matrix: bool = False, rewrite: Any = no_rewriting):
-    prover, attempt = proof.Prover(level, rewrite), script.attempt()
-    made = asyncio.run(prover.proved(attempt, made_dialogue(*triggers), style="", matrix=matrix))
-    return made, attempt
-
-
-def proof_of(script: Script, trigger: Any = EMERGENT, **options: Any) -> Any:
-    """The only trigger of a dialogue, with its proof."""
-    made, _ = proved(script, trigger, **options)
-    return made.triggers[0]
-
-
-def reasons(script: Script, trigger: Any = EMERGENT, **options: Any) -> str:
-    """Why the only trigger of a dialogue is not kept, which fails its attempt."""
-    with pytest.raises(RuleError) as caught:
-        proved(script, trigger, **options)
-    assert caught.value.stage == "anchor test"
-    return str(caught.value)
-
 
 # The anchor test
 
@@ -335,116 +206,7 @@ def test_no_order_of_arrival_decides_which_request_is_which():
     assert len({line[:3] for line in first}) == len(first)
 
 
-# Swaps
-
-
-def turn_of(number: int, **changes: Any) -> Callable[..., Swap]:
-    """A swap that is as it should be but for one turn."""
-
-    def written(turns: list[SwappedTurn], names: list[str]) -> Swap:
-        made = swap_without(turns, names)
-        new = [turn.model_copy(update=changes) if turn.turn == number else turn for turn in made.turns]
-        return made.model_copy(update={"turns": new})
-
-    return written
-
-
-ORIGINAL = made_dialogue(EMERGENT).before(2)
-USER = swap_without(ORIGINAL, ["a1"]).turns[1].user
-
-
-@pytest.mark.parametrize(
-    ("written", "message"),
-    [
-        (turn_of(2, user=USER.replace("dad", "dad of the STAIRS")), "Turn 2 still holds 'stairs'"),
-        (turn_of(1, assistant="Ten, by the stairs."), "Turn 1 still holds 'stairs'"),
-        (turn_of(2, user=USER.replace("?", ".")), "In turn 2 the user's message has 0 questions and had 1"),
-        (turn_of(1, user="Good morning? How many books may I take out at once?"), "In turn 1 the user's message has 2"),
-        (turn_of(2, user="No.", assistant=None), "Keep the length within 30%"),
-        (turn_of(2, user=f"{USER} {'Also this. ' * 8}"), "Keep the length within 30%"),
-        (turn_of(2, assistant="Upstairs."), "Turn 2 awaits its response: leave its assistant null."),
-        (turn_of(1, assistant=None), "No message may be empty"),
-        (turn_of(1, user=" "), "No message may be empty"),
-        (turn_of(1, turn=3), "Return exactly the turns 1 to 2"),
-        (lambda turns, *_: Swap(turns=swap_without(turns, ["a1"]).turns[1:], removed=["a1"]), "exactly the turns 1 to"),
-        (lambda turns, *_: Swap(turns=swap_without(turns, ["a1"]).turns, removed=[]), "In `removed` list exactly a1."),
-        (
-            turn_of(
-                2, user="My son came along because of a cold and is bored. Where do comics stand in this building?"
-            ),
-            "Change less:",
-        ),
-    ],
-)
-def test_what_a_swap_must_keep_to_is_asked_for_again_with_the_reason(written, message):
-    """Twice, since its writer does not mend it."""
-    script = Script(swaps=written)
-    failure = reasons(script)
-    assert "No version of the conversation without its facts could stand." in failure
-    assert message in failure
-    first, *again = script.requests("WriteSwap")
-    assert message not in first
-    assert len(again) == 2
-    assert all(message in request for request in again)
-
-
-def test_a_careful_swap_breaks_no_rule():
-    for names in (["a1"], ["a2"], ["a3"], ["a1", "a2", "a3"]):
-        original = made_dialogue(EMERGENT).before(5)
-        anchors = [made_dialogue(EMERGENT).scenario.anchor(name) for name in names]
-        assert swap.misfits(original, anchors, swap_without(original, names)) == []
-
-
-def test_likeness_asks_less_of_a_user_of_few_words():
-    few = [SwappedTurn(turn=1, user="Due when?", assistant=None)]
-    many = [SwappedTurn(turn=1, user="word " * 40, assistant=None)]
-    assert (swap.least_likeness(few), swap.least_likeness(many)) == (0.55, 0.85)
-    assert swap.likeness(few, few) == 1
-    # Of 2 and 3 words one is the same: 2 * 1 / 5.
-    assert swap.likeness(few, [SwappedTurn(turn=1, user="Until then?", assistant=None)]) == pytest.approx(0)
-    assert swap.likeness(few, [SwappedTurn(turn=1, user="And when? Due", assistant=None)]) == pytest.approx(0.4)
-
-
-def test_in_japanese_a_swap_of_a_few_characters_is_a_small_change():
-    old = [SwappedTurn(turn=1, user="来週リスボンに行きます。本は何冊借りられますか。", assistant=None)]
-    new = [SwappedTurn(turn=1, user="来週はお茶を飲みます。本は何冊借りられますか。", assistant=None)]
-    anchor = made_dialogue(EMERGENT).scenario.anchor("a1").model_copy(update={"keys": ["リスボン"]})
-    rewritten = swap.Swap(turns=new, removed=[anchor.id])
-    assert swap.least_likeness(old) == 0.55
-    assert swap.misfits(old, [anchor], rewritten) == []
-
-
-@pytest.mark.parametrize(
-    ("fault", "message"),
-    [
-        ({"implied": True}, "The removed fact can still be inferred"),
-        ({"other_reason": True}, "Something else in the conversation still calls for the act"),
-        ({"realism": 0.5}, "realism below 0.6"),
-    ],
-)
-def test_a_swap_that_its_auditor_rejects_is_written_again_with_the_advice(fault, message):
-    audit = SwapAudit(**{"implied": False, "other_reason": False, "realism": 1.0, "advice": "Advice-7."} | fault)
-    script = Script(audits=lambda *_: audit)
-    failure = reasons(script)
-    assert message in failure
-    first, *again = script.requests("WriteSwap")
-    assert "Advice-7." not in first
-    assert ["Advice-7." in request for request in again] == [True, True]
-    assert not script.requests("Reply"), "what has no swap is not answered"
-
-
-def test_a_swap_that_is_mended_stands():
-    audits = iter([SwapAudit(implied=True, other_reason=False, realism=1, advice="Say less.")])
-    fine = SwapAudit(implied=False, other_reason=False, realism=1, advice="")
-    assert proof_of(Script(audits=lambda *_: next(audits, fine))).proof.kept
-
-
 # Leave-one-out
-
-
-def needs(*names: str):
-    """An assistant told to look that acts only where all these anchors are stated."""
-    return lambda stated, looks: looks and {*names} <= stated
 
 
 def test_a_critical_trigger_that_needs_all_its_facts_is_kept():
@@ -522,66 +284,6 @@ def test_a_critical_trigger_goes_where_one_of_its_facts_cannot_be_swapped_alone(
         swaps=lambda turns, names: swap_without(turns, names if len(names) == 2 else []),
     )
     assert "No version without one of its facts alone could stand." in reasons(script, CRITICAL)
-
-
-# Planted assistants and controls
-
-
-def named(response: str, criteria: Any) -> bool:
-    """A judge who passes what names every anchor of the rubric."""
-    return all(name in response for name in criteria.pass_criteria.removeprefix("does act-").split("-"))
-
-
-def graded_by_kind(response: str, criteria: Any) -> bool:
-    """A judge who passes what takes up every fact of the rubric, or acts."""
-    names = criteria.pass_criteria.removeprefix("does act-").split("-")
-    return "acts" in response or all(f"consequence-{name}" in response for name in names)
-
-
-def test_planted_assistants_are_graded_at_what_was_kept_and_the_checklist_is_charged():
-    script = Script(acts=needs("a1", "a2"), passes=graded_by_kind)
-    made, _ = proved(script, CRITICAL, RECOVERY, matrix=True)
-    assert [trigger.turn for trigger in made.triggers if trigger.published] == [4]
-    assert list(made.matrix) == list(PLANTED)
-    assert made.matrix["knows the rubric"] == {4: "PASS"}
-    # One of the two facts alone does not pass.
-    assert {made.matrix[name][4] for name in PLANTED if name != "knows the rubric"} == {"FAIL"}
-    assert made.charged == {4: True}
-    unmatched, _ = proved(Script(acts=script.acts), CRITICAL)
-    assert (unmatched.matrix, unmatched.charged) == ({}, {})
-
-
-def test_what_planted_assistants_say():
-    dialogue = made_dialogue(CRITICAL, RECOVERY)
-    says = {name: planted_response(name, dialogue, CRITICAL) for name in list(PLANTED)[:-1]}
-    assert says["silent"] == "answer 4"
-    assert all(text.startswith("answer 4") for text in says.values())
-    assert "a1" not in says["anchor-repeater"]
-    assert all(FACTS[name][1] in says["anchor-repeater"] for name in ("a1", "a2"))
-    assert "consequence" not in says["anchor-repeater"] + says["checklist of offers"] + says["polite closer"]
-    assert "consequence-a2" in says["anchor-taker"]
-    assert "consequence-a1" not in says["anchor-taker"]
-    assert "consequence-a3" in planted_response("anchor-taker", dialogue, RECOVERY)
-
-
-def test_a_swap_by_which_a_trigger_was_kept_is_a_control_of_its_own():
-    made, _ = proved(Script(), EMERGENT, RECOVERY)
-    origin = Origin(
-        dialogue="d1",
-        persona="a" * 32,
-        scenario_id="s",
-        blueprint="b",
-        life_domain="family",
-        style=0,
-        source_model="m",
-    )
-    ours = Dialogue(origin=origin, turns=(), triggers=(), system=SYSTEM)
-    (control,) = proof.controls_of(made, ours)
-    assert control.origin.dialogue == "d1__swap2"
-    assert (control.triggers, control.system) == ((), SYSTEM)
-    assert [turn.assistant for turn in control.turns] == [MESSAGES[1][1], None]
-    assert "detective stories" in control.turns[-1].user
-    assert proof.controls_of(made_dialogue(EMERGENT), ours) == []
 
 
 @pytest.mark.parametrize("level", ["full", "light", "none"])

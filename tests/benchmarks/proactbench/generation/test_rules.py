@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from builders.made import rubric_audit
 from builders.scripted_making import (
     PRODUCT,
     RULES,
@@ -13,7 +14,7 @@ from builders.scripted_making import (
     clean_steps,
 )
 
-from dspy_proact.benchmarks.proactbench.generation import rules
+from dspy_proact.benchmarks.proactbench.generation import plan_rules, turn_rules, wording
 from dspy_proact.benchmarks.proactbench.generation.values import (
     BlueprintAudit,
     Contradiction,
@@ -21,7 +22,6 @@ from dspy_proact.benchmarks.proactbench.generation.values import (
     MessageFault,
     Order,
     Reveal,
-    RubricAudit,
     ScenarioAudit,
     ServedAnchor,
     StatedFact,
@@ -53,9 +53,9 @@ def with_step(turn: int, **changes: Any) -> Any:
 
 
 def test_clean_values_break_no_rule():
-    assert rules.scenario_rules(SCENARIO, SOURCE) == []
-    assert rules.blueprint_rules(STEPS, SCENARIO, 8) == []
-    assert rules.blueprint_notes(STEPS, SCENARIO) == []
+    assert plan_rules.scenario_rules(SCENARIO, SOURCE) == []
+    assert plan_rules.blueprint_rules(STEPS, SCENARIO, 8) == []
+    assert plan_rules.blueprint_notes(STEPS, SCENARIO) == []
     assert message_faults(MESSAGE) == []
 
 
@@ -90,7 +90,7 @@ def test_clean_values_break_no_rule():
     ],
 )
 def test_a_scenario_that_breaks_a_rule(scenario, reason):
-    assert [line for line in rules.scenario_rules(scenario, SOURCE) if reason in line]
+    assert [line for line in plan_rules.scenario_rules(scenario, SOURCE) if reason in line]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_scenario_that_breaks_a_rule(scenario, reason):
 def test_the_name_of_a_user_begins_with_an_initial_of_its_slot(name, persona, broken):
     """Else writers give the same name again and again; one of the persona, or of another script, is let be."""
     scenario = changed(SCENARIO, cast=[changed(SCENARIO.cast[0], name=name), *SCENARIO.cast[1:]])
-    reasons = rules.scenario_rules(scenario, SOURCE, "K, L", persona)
+    reasons = plan_rules.scenario_rules(scenario, SOURCE, "K, L", persona)
     assert reasons == (
         ["The user's name begins with none of K, L; take one that does, so that none repeats."] if broken else []
     )
@@ -108,7 +108,7 @@ def test_the_name_of_a_user_begins_with_an_initial_of_its_slot(name, persona, br
 
 def test_a_key_is_seen_as_words_only():
     """`Lisbons` is another word than `Lisbon`."""
-    assert rules.scenario_rules(changed(SCENARIO, persona="Ida likes lisbonish tiles."), SOURCE) == []
+    assert plan_rules.scenario_rules(changed(SCENARIO, persona="Ida likes lisbonish tiles."), SOURCE) == []
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,14 @@ def test_a_key_is_seen_as_words_only():
     ],
 )
 def test_a_blueprint_that_breaks_a_rule(steps, reason):
-    assert [line for line in rules.blueprint_rules(steps, SCENARIO, 8) if reason in line]
+    assert [line for line in plan_rules.blueprint_rules(steps, SCENARIO, 8) if reason in line]
 
 
 def test_three_triggers_of_a_phase_are_too_many():
     steps = with_step(3, trigger="EMERGENT", needs=["a2"], expects="brings books home")
-    assert rules.blueprint_rules(steps, SCENARIO, 8) == []
+    assert plan_rules.blueprint_rules(steps, SCENARIO, 8) == []
     more = [changed(step, trigger="EMERGENT", needs=["a3"], expects="x") if step.turn == 5 else step for step in steps]
-    assert "Plan 2 EMERGENT triggers at most, not 3." in rules.blueprint_rules(more, SCENARIO, 8)
+    assert "Plan 2 EMERGENT triggers at most, not 3." in plan_rules.blueprint_rules(more, SCENARIO, 8)
 
 
 def test_windows_are_targets():
@@ -149,8 +149,8 @@ def test_windows_are_targets():
     steps = [*STEPS[:4], changed(STEPS[5], turn=5, request="Ask when the library opens."), *STEPS[6:]]
     moved = [changed(step, turn=turn) for turn, step in enumerate(steps, start=1)]
     moved[3] = changed(STEPS[4], turn=4)
-    assert rules.blueprint_rules(moved, SCENARIO, 8) == []
-    assert rules.blueprint_notes(moved, SCENARIO) == ["Turn 7: outside the usual turns of RECOVERY (8 to 10)."]
+    assert plan_rules.blueprint_rules(moved, SCENARIO, 8) == []
+    assert plan_rules.blueprint_notes(moved, SCENARIO) == ["Turn 7: outside the usual turns of RECOVERY (8 to 10)."]
 
 
 def test_a_plan():
@@ -158,7 +158,7 @@ def test_a_plan():
     plan = clean_plan({"step": step, "disclosed": []})
 
     def faults(changes: dict[str, Any], disclosed: Any = (), ahead: bool = True) -> list[str]:
-        return rules.plan_rules(changed(plan, **changes), step, SCENARIO, disclosed, ahead)
+        return plan_rules.plan_rules(changed(plan, **changes), step, SCENARIO, disclosed, ahead)
 
     assert faults({}) == []
     assert faults({"stop": True}) == ["Go on: a trigger of the plan is still to come."]
@@ -173,7 +173,7 @@ def test_a_plan():
 def message_faults(written: UserMessage, order: Order = ORDER, **changes: Any) -> list[str]:
     hidden = [anchor for anchor in SCENARIO.anchors if anchor.id != "a1"]
     settings: dict[str, Any] = {"hidden": hidden, "withheld": ["Bo"], "most_words": 25, "earlier": ["Hello there"]}
-    return rules.message_rules(written, order, **(settings | changes))
+    return turn_rules.message_rules(written, order, **(settings | changes))
 
 
 @pytest.mark.parametrize(
@@ -207,8 +207,8 @@ def test_a_message_without_a_fact_has_no_quote():
 
 
 def test_words_of_a_script_without_blanks_are_counted():
-    assert rules.word_count("明日リスボンに行きます") == 5  # 11 characters, two a word
-    assert rules.word_count("It's two words, no: five.") == 5
+    assert wording.word_count("明日リスボンに行きます") == 5  # 11 characters, two a word
+    assert wording.word_count("It's two words, no: five.") == 5
 
 
 def message_audit(**changes: Any) -> Any:
@@ -220,7 +220,7 @@ def test_an_audit_of_a_message_that_cannot_be_believed():
     ids = [anchor.id for anchor in SCENARIO.anchors]
 
     def faults(**changes: Any) -> list[str]:
-        return rules.message_audit_rules(message_audit(**changes), MESSAGE.message, "a1", ids)
+        return turn_rules.message_audit_rules(message_audit(**changes), MESSAGE.message, "a1", ids)
 
     assert faults() == []
     stated = message_audit().facts
@@ -256,7 +256,7 @@ EARLY = StatedFact(quote="So how many", kind="anchor", anchor="a3")
 def test_what_an_audit_finds_in_a_message(changes, reason):
     def findings(audit: Any) -> list[str]:
         act = "renews the loan before the trip"
-        return rules.message_findings(audit, "a1", disclosed=["a2"], known="a green bag", closing=False, act=act)
+        return turn_rules.message_findings(audit, "a1", disclosed=["a2"], known="a green bag", closing=False, act=act)
 
     assert findings(message_audit()) == []
     assert findings(message_audit(realism=0.6)) == []
@@ -268,14 +268,17 @@ def test_what_an_audit_finds_in_a_message(changes, reason):
 def test_what_is_known_is_not_invented_and_what_was_disclosed_is_not_early():
     facts = [NEW, changed(EARLY, anchor="a2")]
     known = "So how many books"
-    assert rules.message_findings(message_audit(facts=facts), "a1", disclosed=["a2"], known=known, closing=False) == []
+    assert (
+        turn_rules.message_findings(message_audit(facts=facts), "a1", disclosed=["a2"], known=known, closing=False)
+        == []
+    )
 
 
 def test_who_closes_asks_nothing():
-    asking = rules.message_findings(message_audit(act="asks"), "a1", disclosed=[], known="", closing=True)
+    asking = turn_rules.message_findings(message_audit(act="asks"), "a1", disclosed=[], known="", closing=True)
     assert asking == ["The message asks for something; here it only reports or closes."]
     for act in ("reports", "closes"):
-        assert rules.message_findings(message_audit(act=act), "a1", disclosed=[], known="", closing=True) == []
+        assert turn_rules.message_findings(message_audit(act=act), "a1", disclosed=[], known="", closing=True) == []
 
 
 RUBRIC = clean_rubric({"step": STEPS[4]})
@@ -293,9 +296,11 @@ RUBRIC = clean_rubric({"step": STEPS[4]})
     ],
 )
 def test_a_rubric_that_breaks_a_rule(changes, reason):
-    assert rules.rubric_rules(RUBRIC, STEPS[4], SCENARIO.forbidden) == []
+    assert turn_rules.rubric_rules(RUBRIC, STEPS[4], SCENARIO.forbidden) == []
     assert [
-        line for line in rules.rubric_rules(changed(RUBRIC, **changes), STEPS[4], SCENARIO.forbidden) if reason in line
+        line
+        for line in turn_rules.rubric_rules(changed(RUBRIC, **changes), STEPS[4], SCENARIO.forbidden)
+        if reason in line
     ]
 
 
@@ -303,27 +308,18 @@ GROUNDS = [
     Ground(anchor="a2", quote="walks on crutches", turn=3),
     Ground(anchor="a3", quote="reads with a magnifier", turn=5),
 ]
-FAIR = RubricAudit(
-    grounds=GROUNDS,
-    solvable=True,
-    asked_for=False,
-    one_artefact=False,
-    forbidden=False,
-    partial_distinct=True,
-    consequence_true="unsure",
-    advice="",
-)
+FAIR = rubric_audit(grounds=GROUNDS, consequence_true="unsure")
 SPOKEN = {3: "My uncle walks on crutches.", 5: "My uncle reads with a magnifier. Put it aside."}
 
 
 def test_an_audit_of_a_rubric_that_cannot_be_believed():
-    assert rules.rubric_audit_rules(FAIR, RUBRIC, SPOKEN) == []
+    assert turn_rules.rubric_audit_rules(FAIR, RUBRIC, SPOKEN) == []
     early = changed(FAIR, grounds=[changed(GROUNDS[1], turn=3)])
-    assert "does not stand in the user's message of turn 3" in rules.rubric_audit_rules(early, RUBRIC, SPOKEN)[0]
+    assert "does not stand in the user's message of turn 3" in turn_rules.rubric_audit_rules(early, RUBRIC, SPOKEN)[0]
     late = changed(FAIR, grounds=[changed(GROUNDS[1], turn=6)])
-    assert "does not stand in the user's message of turn 6" in rules.rubric_audit_rules(late, RUBRIC, SPOKEN)[0]
+    assert "does not stand in the user's message of turn 6" in turn_rules.rubric_audit_rules(late, RUBRIC, SPOKEN)[0]
     other = changed(FAIR, grounds=[changed(GROUNDS[1], anchor="a1")])
-    assert "There is no anchor 'a1' here" in rules.rubric_audit_rules(other, RUBRIC, SPOKEN)[0]
+    assert "There is no anchor 'a1' here" in turn_rules.rubric_audit_rules(other, RUBRIC, SPOKEN)[0]
 
 
 @pytest.mark.parametrize(
@@ -339,8 +335,8 @@ def test_an_audit_of_a_rubric_that_cannot_be_believed():
     ],
 )
 def test_what_an_audit_finds_in_a_rubric(changes, reason):
-    assert rules.rubric_findings(FAIR, RUBRIC) == []
-    assert [line for line in rules.rubric_findings(changed(FAIR, **changes), RUBRIC) if reason in line]
+    assert turn_rules.rubric_findings(FAIR, RUBRIC) == []
+    assert [line for line in turn_rules.rubric_findings(changed(FAIR, **changes), RUBRIC) if reason in line]
 
 
 def test_an_audit_of_a_scenario():
@@ -352,8 +348,8 @@ def test_an_audit_of_a_scenario():
         false_consequences=[],
         advice="Nothing.",
     )
-    assert rules.scenario_audit_rules(clean, SCENARIO, SOURCE) == []
-    assert rules.scenario_findings(clean) == []
+    assert plan_rules.scenario_audit_rules(clean, SCENARIO, SOURCE) == []
+    assert plan_rules.scenario_findings(clean) == []
     shown = Contradiction(quote="Two novels by Ishiguro are in", against="lends ten books at once")
     faulty = changed(
         clean,
@@ -363,38 +359,38 @@ def test_an_audit_of_a_scenario():
         anchors_in_system=["a2"],
         false_consequences=["a3"],
     )
-    assert rules.scenario_audit_rules(faulty, SCENARIO, SOURCE) == []
-    assert len(rules.scenario_findings(faulty)) == 6  # five faults and the advice
+    assert plan_rules.scenario_audit_rules(faulty, SCENARIO, SOURCE) == []
+    assert len(plan_rules.scenario_findings(faulty)) == 6  # five faults and the advice
     invented = changed(clean, contradictions=[Contradiction(quote="no such words", against="nor these")])
-    assert len(rules.scenario_audit_rules(invented, SCENARIO, SOURCE)) == 2
+    assert len(plan_rules.scenario_audit_rules(invented, SCENARIO, SOURCE)) == 2
     unknown = changed(clean, false_consequences=["a7"])
-    assert "There is no anchor 'a7'" in rules.scenario_audit_rules(unknown, SCENARIO, SOURCE)[0]
+    assert "There is no anchor 'a7'" in plan_rules.scenario_audit_rules(unknown, SCENARIO, SOURCE)[0]
 
 
 def test_an_audit_of_a_blueprint():
     clean = BlueprintAudit(forced_pairs=[], asked_for=[], unsolvable=[], open_recovery=[], advice="")
-    assert rules.blueprint_audit_rules(clean, STEPS) == rules.blueprint_findings(clean) == []
+    assert plan_rules.blueprint_audit_rules(clean, STEPS) == plan_rules.blueprint_findings(clean) == []
     faulty = changed(clean, forced_pairs=[5], asked_for=[2], unsolvable=[5], open_recovery=[8])
-    assert rules.blueprint_audit_rules(faulty, STEPS) == []
-    assert len(rules.blueprint_findings(faulty)) == 4
-    assert rules.blueprint_audit_rules(changed(clean, asked_for=[1]), STEPS) == [
+    assert plan_rules.blueprint_audit_rules(faulty, STEPS) == []
+    assert len(plan_rules.blueprint_findings(faulty)) == 4
+    assert plan_rules.blueprint_audit_rules(changed(clean, asked_for=[1]), STEPS) == [
         "Turn 1 is no trigger; list turns of triggers only."
     ]
-    assert rules.blueprint_audit_rules(changed(clean, open_recovery=[2]), STEPS) == [
+    assert plan_rules.blueprint_audit_rules(changed(clean, open_recovery=[2]), STEPS) == [
         "Turn 2 is no RECOVERY; leave it out of `open_recovery`."
     ]
 
 
 def test_a_reply_and_its_audit():
-    assert rules.reply_rules("Ten at once.") == []
-    assert rules.reply_rules(" \n") == ["The response is blank."]
-    assert rules.reply_rules("Ten.\nUser: and how long?") == [
+    assert turn_rules.reply_rules("Ten at once.") == []
+    assert turn_rules.reply_rules(" \n") == ["The response is blank."]
+    assert turn_rules.reply_rules("Ten.\nUser: and how long?") == [
         "Write the assistant's response only, no message of the user."
     ]
     right = Uptake(served=[ServedAnchor(anchor="a1", quote="renew it before you fly")])
-    assert rules.uptake_rules(right, "Shall I renew it before you fly?", ["a1"]) == []
-    assert "does not stand in the response" in rules.uptake_rules(right, "Ten.", ["a1"])[0]
-    assert "There is no anchor 'a1'" in rules.uptake_rules(right, "Shall I renew it before you fly?", ["a2"])[0]
+    assert turn_rules.uptake_rules(right, "Shall I renew it before you fly?", ["a1"]) == []
+    assert "does not stand in the response" in turn_rules.uptake_rules(right, "Ten.", ["a1"])[0]
+    assert "There is no anchor 'a1'" in turn_rules.uptake_rules(right, "Shall I renew it before you fly?", ["a2"])[0]
 
 
 def test_a_key_may_stand_in_a_rule_of_the_product_that_the_system_text_repeats():
@@ -403,5 +399,5 @@ def test_a_key_may_stand_in_a_rule_of_the_product_that_the_system_text_repeats()
     scenario = with_anchor(fact="There are two pianos.", keys=["pianos"], **own)
     scenario = changed(scenario, system=f"Today is Monday. {product}")
     reason = "Anchor a1: its key 'pianos' stands in `system`; take it out there, or take another key."
-    assert reason in rules.scenario_rules(scenario, SOURCE)
-    assert reason not in rules.scenario_rules(scenario, f"{SOURCE}\n{product}")
+    assert reason in plan_rules.scenario_rules(scenario, SOURCE)
+    assert reason not in plan_rules.scenario_rules(scenario, f"{SOURCE}\n{product}")

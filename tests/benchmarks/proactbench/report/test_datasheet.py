@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 from dspy_proact.benchmarks.proactbench.corpus.personas import ATTRIBUTION
 from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief
-from dspy_proact.benchmarks.proactbench.generation.made_corpus import PlantedCell
+from dspy_proact.benchmarks.proactbench.generation.made import PlantedCell
 from dspy_proact.benchmarks.proactbench.report.datasheet import canary, code, datasheet
 
 ATTACK = "``` | </td><script>alert(1)</script>\n\n# Told\n`x` [a](javascript:alert(2)) \u202e"
@@ -76,7 +76,7 @@ def test_the_canary_is_a_guid_of_this_corpus_alone():
     corpus = made_corpus(1)
     assert uuid.UUID(canary(corpus)).version == 5
     assert canary(corpus) == canary(made_corpus(2))
-    assert canary(corpus) != canary(replace(corpus, identity="cd" * 32))
+    assert canary(corpus) != canary(replace(corpus, made=replace(corpus.made, identity="cd" * 32)))
     assert datasheet(corpus).count(canary(corpus)) == 2
 
 

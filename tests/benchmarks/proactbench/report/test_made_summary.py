@@ -14,8 +14,8 @@ from builders.made import (
     sampled,
 )
 
-from dspy_proact.benchmarks.proactbench.generation.made_corpus import PlantedCell
-from dspy_proact.benchmarks.proactbench.report.made_summary import REVIEW, MadeSummary, effect_of
+from dspy_proact.benchmarks.proactbench.generation.made import PlantedCell
+from dspy_proact.benchmarks.proactbench.report.made_summary import REVIEW, MadeSummary, difference_of
 from dspy_proact.generation.maker import Kept
 from dspy_proact.stats import Estimate
 
@@ -167,10 +167,10 @@ def test_what_an_auditor_objects_to_is_a_doubt_and_stands_before_fewer_doubts():
 
 
 def test_an_effect_is_a_difference_of_shares_and_none_where_an_arm_is_empty():
-    assert effect_of(sampled(3, 1)) == pytest.approx(2 / 3)
-    assert effect_of(sampled(0, 3)) == -1
-    assert effect_of(sampled(0, 0, of=0)) is None
-    assert effect_of(None) is None
+    assert difference_of(sampled(3, 1)) == pytest.approx(2 / 3)
+    assert difference_of(sampled(0, 3)) == -1
+    assert difference_of(sampled(0, 0, of=0)) is None
+    assert difference_of(None) is None
 
 
 def test_coverage_has_the_domains_of_the_brief_those_of_the_dialogues_and_every_style():

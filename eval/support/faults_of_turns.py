@@ -1,44 +1,21 @@
-"""The 22 kinds of fault that writers of a corpus have, in one form or two: as code may see it, and in other words."""
+"""Faults in what is said at a turn and of it: plan, message, rubric, swap, as code may see them and in other words."""
 
 from collections.abc import Callable
 from typing import Any
 
-from dspy_proact.benchmarks.proactbench.generation.values import MadeDialogue
+from dspy_proact.benchmarks.proactbench.generation.made import MadeDialogue
 from dspy_proact.programs.embedded.words import content_words
-from support.faulty_writers import Fault, Honesty, Planting, Question, Value
+from support.faulty_writers import (
+    Fault,
+    Question,
+    Value,
+    in_audit,
+    in_messages,
+    in_rubrics,
+    in_swaps,
+)
 
 Turn = Callable[[Question], bool]
-
-
-# Where a text stands in what is published
-
-
-def in_messages(text: str) -> Callable[[MadeDialogue], bool]:
-    """Whether a user message has it."""
-    return lambda item: any(text in turn.message.message for turn in item.turns)
-
-
-def in_rubrics(text: str) -> Callable[[MadeDialogue], bool]:
-    """Whether the rubric of a published trigger has it."""
-    return lambda item: any(text in made.rubric.model_dump_json() for made in item.triggers if made.published)
-
-
-def in_scenario(text: str) -> Callable[[MadeDialogue], bool]:
-    """Whether the scenario has it."""
-    return lambda item: text in item.scenario.model_dump_json()
-
-
-def in_swaps(text: str) -> Callable[[MadeDialogue], bool]:
-    """Whether the swap of a published trigger has it."""
-
-    def has(item: MadeDialogue) -> bool:
-        swaps = [made.proof.swap for made in item.triggers if made.published and made.proof]
-        return any(swap and text in swap.model_dump_json() for swap in swaps)
-
-    return has
-
-
-# Messages
 
 
 def any_turn(_: Question) -> bool:
@@ -117,16 +94,6 @@ def wants(item: MadeDialogue) -> bool:
     return any(turn.plan.intent.startswith("The user wants this:") for turn in item.turns)
 
 
-def in_audit(name: str, text: str, **changed: Any) -> Honesty:
-    """An audit that says so of whatever has a text in the input of this name."""
-
-    def honest(question: Question, audit: Value) -> None:
-        if text in question.fields[name]:
-            audit |= changed
-
-    return honest
-
-
 def rubric(kind: str, form: str, field: str, text: str, reason: str, **changed: Any) -> Fault:
     """More words in a field of each rubric; a fault that an honest auditor names where the audit is to be changed."""
 
@@ -168,85 +135,6 @@ def has_pair(item: MadeDialogue) -> bool:
     return any(one.type == "CRITICAL" and ALONE in one.pass_criteria for one in rubrics)
 
 
-# Steps
-
-
-def steps(phase: str, **changed: Any) -> Planting:
-    """Has the triggers of a phase say something else."""
-
-    def plant(_: Question, answer: Value) -> bool:
-        for step in answer["steps"]:
-            step.update(changed if step["trigger"] == phase else {})
-        return True
-
-    return plant
-
-
-def has_step(phase: str, name: str, value: Any) -> Callable[[MadeDialogue], bool]:
-    return lambda item: any(step.trigger == phase and getattr(step, name) == value for step in item.steps)
-
-
-def listed(name: str, phase: str, text: str) -> Honesty:
-    """An audit of steps that lists the triggers of a phase that expect this."""
-
-    def honest(question: Question, audit: Value) -> None:
-        triggers = [step for step in question.value("steps") if step["trigger"] == phase]
-        audit[name] = [step["turn"] for step in triggers if step["expects"] == text]
-
-    return honest
-
-
-# Scenarios
-
-
-def scenario(change: Callable[[Value], None]) -> Planting:
-    """Has every scenario changed."""
-
-    def plant(_: Question, answer: Value) -> bool:
-        change(answer["scenario"])
-        return True
-
-    return plant
-
-
-SUNDAY, HOURS = (
-    "comes on Sundays, when the desk is open",
-    "Opening hours: Tuesday to Friday 10 to 18, Saturday 9 to 13.",
-)
-GLAD = "Whoever asks here would be glad of more than that."
-
-
-def sunday(value: Value) -> None:
-    value["colour"][-1] = SUNDAY
-
-
-def stated_goal(value: Value) -> None:
-    value["system"] += f"\n{value['hidden_goal']}"
-
-
-def hinted_goal(value: Value) -> None:
-    value["system"] += f"\n{GLAD}"
-
-
-def namesake(value: Value) -> None:
-    value["cast"][1]["name"] = value["cast"][0]["name"]
-
-
-def has_namesake(item: MadeDialogue) -> bool:
-    return len({person.name for person in item.scenario.cast}) < len(item.scenario.cast)
-
-
-def always_anna(value: Value) -> None:
-    value["cast"][0]["name"] = "Anna"
-
-
-def copied(question: Question, answer: Value) -> bool:
-    """The first scenario with a cast of its own."""
-    if planted := "" in question.scenarios:
-        answer["scenario"] = {**question.scenarios[""], "cast": answer["scenario"]["cast"]}
-    return planted
-
-
 # Swaps
 
 
@@ -272,12 +160,7 @@ def statement(_: Question, answer: Value) -> bool:
     return planted
 
 
-def never(_: MadeDialogue) -> bool:
-    """Of what is no property of a dialogue."""
-    return False
-
-
-FAULTS = [
+TURN_FAULTS = [
     Fault(
         "early disclosure in other words",
         "the user speaks of an anchor whose turn has not come, without its keys",
@@ -306,15 +189,6 @@ FAULTS = [
         foreign_id,
         "`anchors` are",
         rests_on_hidden,
-    ),
-    Fault(
-        "undisclosed id",
-        "a step needs one that is not revealed yet",
-        "rule",
-        "blueprint",
-        steps("EMERGENT", needs=["a3"]),
-        "not revealed up to there",
-        has_step("EMERGENT", "needs", ["a3"]),
     ),
     Fault(
         "act asked for",
@@ -383,43 +257,12 @@ FAULTS = [
         "Only one thing or wording",
         one_artefact=True,
     ),
-    Fault(
-        "contradiction",
-        "of a scenario with its own data",
-        "auditor",
-        "scenario",
-        scenario(sunday),
-        "contradicts",
-        in_scenario(SUNDAY),
-        "audit of scenario",
-        in_audit("scenario", SUNDAY, contradictions=[{"quote": SUNDAY, "against": HOURS}]),
-    ),
     message(
         "contradiction",
         "of a message with what was said",
         "I never was in a library.",
         "contradicts what was said",
         faults={"kind": "contradicts"},
-    ),
-    Fault(
-        "goal in the system text",
-        "in its words",
-        "rule",
-        "scenario",
-        scenario(stated_goal),
-        "`system` gives the hidden goal away",
-        lambda item: item.scenario.hidden_goal in item.scenario.system,
-    ),
-    Fault(
-        "goal in the system text",
-        "in other words",
-        "auditor",
-        "scenario",
-        scenario(hinted_goal),
-        "can be read out of `system`",
-        in_scenario(GLAD),
-        "audit of scenario",
-        in_audit("scenario", GLAD, goal_in_system=True),
     ),
     Fault(
         "forced pair",
@@ -429,17 +272,6 @@ FAULTS = [
         forced_pair,
         "not all its facts are needed|alone leads to the act",
         has_pair,
-    ),
-    Fault(
-        "forced pair",
-        "one anchor of a step is enough for what is expected",
-        "auditor",
-        "blueprint",
-        steps("CRITICAL", expects="Looks after the first of these facts."),
-        "one of its anchors alone leads",
-        has_step("CRITICAL", "expects", "Looks after the first of these facts."),
-        "audit of blueprint",
-        listed("forced_pairs", "CRITICAL", "Looks after the first of these facts."),
     ),
     message(
         "closing with a request",
@@ -465,25 +297,6 @@ FAULTS = [
         "A pass needs what is forbidden",
         forbidden=True,
     ),
-    Fault("duplicate scenario", "the first one each time", "rule", "scenario", copied, "too like", never),
-    Fault(
-        "repeated name",
-        "two of a cast have the same",
-        "rule",
-        "scenario",
-        scenario(namesake),
-        "persons of the cast have the name",
-        has_namesake,
-    ),
-    Fault(
-        "repeated name",
-        "every user is Anna",
-        "rule",
-        "scenario",
-        scenario(always_anna),
-        "begins with none of",
-        in_scenario('"Anna"'),
-    ),
     Fault("echo in an earlier reply", "a swap leaves a key there", "rule", "swap", echo, "still holds", in_swaps(ECHO)),
     Fault(
         "swap that implies the fact",
@@ -504,26 +317,6 @@ FAULTS = [
         statement,
         "keep every question",
         in_swaps(NO_QUESTION),
-    ),
-    Fault(
-        "open RECOVERY",
-        "without anchors",
-        "rule",
-        "blueprint",
-        steps("RECOVERY", needs=[]),
-        "names the anchors",
-        has_step("RECOVERY", "needs", []),
-    ),
-    Fault(
-        "open RECOVERY",
-        "with anchors, and nothing definite expected",
-        "auditor",
-        "blueprint",
-        steps("RECOVERY", expects="Offers any further help."),
-        "expects nothing definite",
-        has_step("RECOVERY", "expects", "Offers any further help."),
-        "audit of blueprint",
-        listed("open_recovery", "RECOVERY", "Offers any further help."),
     ),
 ]
 """All but a rubric that is written after the reply, which no writer's answer can bring about."""
