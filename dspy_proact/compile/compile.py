@@ -15,12 +15,12 @@ import dspy
 from dspy_proact.calls import Call, LoggedCall, Usage, collect_calls, is_final
 from dspy_proact.compile.folds import Fold, balanced_folds
 from dspy_proact.compile.forecast import (
+    CompileBar,
     CompileObserver,
     Forecast,
     Progress,
     nothing_proposed,
     selectable,
-    watching,
 )
 from dspy_proact.compile.guards import choose
 from dspy_proact.compile.optimizers import silenced
@@ -37,7 +37,7 @@ from dspy_proact.programs.artefact import Artefact, Learned, signature_of, state
 from dspy_proact.programs.asking import image_inputs
 from dspy_proact.programs.card import CandidateCard, Card, DataSource, Provenance
 from dspy_proact.recipe import Recipe
-from dspy_proact.runs import orderly_interrupt
+from dspy_proact.runs import orderly_interrupt, watching
 from dspy_proact.runs.interrupt import signals_handled
 from dspy_proact.switch import Switch
 from dspy_proact.types import RoleIdentity
@@ -181,13 +181,16 @@ class Compile:
             Halt: It ended early; what was answered is kept, and the same call goes on. Where nothing was answered at
                 all, the folder is left as it was found.
         """
-        with watching(observer) as watcher:
+        with watching(observer, CompileObserver(), CompileBar()) as watcher:
             return self._run(out, watcher, Switch())
 
     async def arun(self, out: str | Path | None = None, observer: CompileObserver | None = None) -> Finished:
         """Async version of `run`, in its own threads. When cancelled, it drops what is in flight, then ends."""
         switch = Switch()
-        with watching(observer) as watcher, orderly_interrupt(switch, watcher.interrupted):
+        with (
+            watching(observer, CompileObserver(), CompileBar()) as watcher,
+            orderly_interrupt(switch, watcher.interrupted),
+        ):
             compiling = asyncio.create_task(asyncio.to_thread(self._run, out, watcher, switch))
             try:
                 return await asyncio.shield(compiling)

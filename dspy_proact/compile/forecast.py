@@ -2,8 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -11,7 +10,7 @@ from dspy_proact.calls import CallObserver, Price
 from dspy_proact.evaluation.forecast import SECONDS, RoleCalls
 from dspy_proact.models import Model
 from dspy_proact.recipe import Recipe
-from dspy_proact.runs import Bar, ExpectedCall, Nouns, in_notebook
+from dspy_proact.runs import Bar, ExpectedCall, Nouns
 from dspy_proact.stats import SCORE_SPREADS, SPREADS, selected_gain
 
 BEST = 8
@@ -271,20 +270,14 @@ class CompileObserver(CallObserver):
         """The person asked to stop; what is in flight is still awaited."""
 
 
-class _CompileBar(Bar, CompileObserver):
+class CompileBar(Bar, CompileObserver):
+    """Shows the calls."""
+
     unit = " calls"
 
     def changed(self, stand: Stand) -> None:
         """Move the bar; few compiles take all the calls that they may take."""
         self.move(stand.done, stand.at_most)
-
-
-@contextmanager
-def watching(observer: CompileObserver | None) -> Generator[CompileObserver]:
-    """The observer; where there is none, a progress bar in a notebook."""
-    bar = _CompileBar()
-    with closing(bar):
-        yield observer or (bar if in_notebook() else CompileObserver())
 
 
 class Progress:

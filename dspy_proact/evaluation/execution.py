@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, closing, nullcontext
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -45,12 +45,12 @@ from dspy_proact.runs import (
     Settings,
     StageEvent,
     Work,
-    in_notebook,
     latest,
     orderly_interrupt,
     run_to_end,
     seeded_order,
     select_cases,
+    watching,
 )
 from dspy_proact.runs.chains import Chains
 from dspy_proact.switch import Switch
@@ -177,24 +177,22 @@ class Execution:
         manifest, cases, switch = self._manifest_for(scope), self._selected(scope), Switch()
         if source := self._source(scope):
             manifest = manifest.model_copy(update={"reused": (source.record,)})
-        bar = RunBar() if in_notebook() and not observer else None
-        observer = bar or observer or Observer()
         # Control cases after all others: a run that stops early has scores first.
         parts = ([case for case in cases if (case.stratum == CONTROL) is control] for control in (False, True))
         order = [case for part in parts for case in seeded_order(part)]
         with (
-            closing(bar) if bar else nullcontext(),
+            watching(observer, Observer(), RunBar()) as watcher,
             RunWriter(path, manifest) as folder,
-            orderly_interrupt(switch, observer.interrupted),
+            orderly_interrupt(switch, watcher.interrupted),
         ):
             folder.add_cases(cases)
             for event in self._to_copy(folder.events(), {case.key for case in cases}):
                 folder.record(event)
             ledger = self._ledger(folder.events(), scope)
             answered = [m.caller for m in self.models if isinstance(m, Model) and folder.has_reply(m.role.name, m.name)]
-            self._gate.open(switch, spent, observer, answered=answered, keep_going=scope.keep_going)
+            self._gate.open(switch, spent, watcher, answered=answered, keep_going=scope.keep_going)
             give_up = None if scope.keep_going else self._give_up
-            runner = Runner(self, folder, ledger, switch, observer, source=source, give_up=give_up)
+            runner = Runner(self, folder, ledger, switch, watcher, source=source, give_up=give_up)
             try:
                 await runner.run(order, manifest.epochs, self._gate.concurrency)
                 if silent := self._gate.silent():

@@ -150,7 +150,7 @@ class Attempt:
             ProviderError: The model cannot be reached.
         """
         written = list[Authorship]()
-        asking, reasons = self._asking(role, stage, turn, written.append), tuple(filter(None, [reason]))
+        asking, reasons = self.asking(role, stage, turn, written), tuple(filter(None, [reason]))
         try:
             for _ in range(SAMPLES):
                 predictor, adapter = program.first(inputs), program.wording(self._note(stage, turn, reasons))
@@ -186,11 +186,11 @@ class Attempt:
         before, listed = self._answers.get((stage, turn)), [f"- {reason}" for reason in reasons]
         return "\n".join([_AGAIN, *listed, _BEFORE, fence(before)] if before else [_MEND, *listed])
 
-    def asking(self, role: str, stage: str, turn: int = 0) -> Asking:
-        """A way to ask a program of any kind, such as a judge: one sample of the stage, whatever it asks."""
-        return self._asking(role, stage, turn, self.authors.append)
+    def asking(self, role: str, stage: str, turn: int = 0, written: list[Authorship] | None = None) -> Asking:
+        """A way to ask a program of any kind, such as a judge: one sample of the stage, whatever it asks.
 
-    def _asking(self, role: str, stage: str, turn: int, keep: Callable[[Authorship], None]) -> Asking:
+        Who wrote its answers is added to `written`, the attempt's own where None.
+        """
         self._samples[stage, turn] += 1
         sample, repeats = self._samples[stage, turn], count(1)
 
@@ -207,7 +207,8 @@ class Attempt:
                     sha256 = hashlib.sha256(prompt.encode("utf-8", "replace")).hexdigest()
                     usage = vars(Usage.of(calls, self.prices.get(role, Price())))
                     counts = {name: usage[name] for name in ("calls", "prompt_tokens", "completion_tokens", "usd")}
-                    keep(Authorship(**names, **numbers, prompt=sha256, **counts))
+                    author = Authorship(**names, **numbers, prompt=sha256, **counts)
+                    (self.authors if written is None else written).append(author)
 
         return ask
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.files.toml import read_text
 from dspy_proact.generation.attempt import Attempt, RuleError
-from dspy_proact.generation.brief import read_text
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.programs.direct import Direct
 from dspy_proact.runs import run_to_end

@@ -1,14 +1,13 @@
 """What a corpus will take, before a call is made, and how far its making has come."""
 
 import time
-from collections.abc import Generator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dspy_proact.calls import CallObserver, Price
 from dspy_proact.evaluation.forecast import SECONDS
 from dspy_proact.generation.maker import StageForecast
-from dspy_proact.runs import Bar, in_notebook
+from dspy_proact.runs import Bar
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,6 @@ class CorpusStand:
     """Items that cannot be made."""
     failed: int = 0
     """Attempts that were given up."""
-    failed_calls: int = 0
-    """Of these attempts."""
     paid: int = 0
     """Calls that were sent by this command, retries apart."""
     answered: int = 0
@@ -113,19 +110,14 @@ class CorpusObserver(CallObserver):
         """The person asked to stop; what is in flight is still awaited."""
 
 
-class _CorpusBar(Bar, CorpusObserver):
+class CorpusBar(Bar, CorpusObserver):
+    """Shows the items."""
+
     unit = " items"
 
     def changed(self, stand: CorpusStand) -> None:
         """Move the bar."""
         self.move(stand.kept + stand.dropped, stand.wanted)
-
-
-@contextmanager
-def watching(observer: CorpusObserver | None) -> Generator[CorpusObserver]:
-    """The observer; where there is none, a progress bar in a notebook."""
-    with closing(_CorpusBar()) as bar:
-        yield observer or (bar if in_notebook() else CorpusObserver())
 
 
 class CorpusProgress:
@@ -140,9 +132,9 @@ class CorpusProgress:
         """A call was sent and kept; by now so much is spent, where that is known."""
         self._change(paid=self._stand.paid + 1, answered=self._stand.answered + answered, usd=usd)
 
-    def failed(self, calls: int) -> None:
-        """An attempt of so many calls was given up."""
-        self._change(failed=self._stand.failed + 1, failed_calls=self._stand.failed_calls + calls)
+    def failed(self) -> None:
+        """An attempt was given up."""
+        self._change(failed=self._stand.failed + 1)
 
     def made(self, kept: int, dropped: int) -> None:
         """So many more items were made, or cannot be made; fewer where one that was made is given up."""

@@ -1,6 +1,6 @@
 """The making of a corpus as a value: checked before the first call, run in a folder, and resumed by the same call."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from dspy_proact.errors import Halt, RunError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.generation.attempt import Attempt, rollout_of
-from dspy_proact.generation.forecast import CorpusForecast, CorpusObserver, CorpusProgress, StageCost, watching
+from dspy_proact.generation.forecast import CorpusBar, CorpusForecast, CorpusObserver, CorpusProgress, StageCost
 from dspy_proact.generation.maker import PROOFS, Made, Maker, Making, Proof
 from dspy_proact.generation.provenance import item_records
 from dspy_proact.generation.slots import SlotWork
@@ -19,7 +19,7 @@ from dspy_proact.kept import CALLS, CORPUS_CLAIM, CallLog, Claim, Claimed, Ident
 from dspy_proact.kept.log import as_text
 from dspy_proact.models import EMBEDDED, Gate, Model, ModelSpec, open_model
 from dspy_proact.programs.direct import Direct
-from dspy_proact.runs import orderly_interrupt, run_to_end
+from dspy_proact.runs import orderly_interrupt, run_to_end, watching
 from dspy_proact.switch import Switch
 from dspy_proact.types import RoleIdentity
 
@@ -115,7 +115,8 @@ class Generation:
             known = f"{self.declared.name} has {', '.join(self.maker.roles)}"
             raise UsageError(f"`roles.{min(unknown)}`: no such role; {known}")
         arguments = {name: "judge" if name == "judge" and judge is not None else f"roles.{name}" for name in named}
-        specs = sorted(map(ModelSpec.of, _several(model)), key=lambda spec: (spec.name, spec.api_base or ""))
+        several = [model] if isinstance(model, ModelSpec | str) else model
+        specs = sorted(map(ModelSpec.of, several), key=lambda spec: (spec.name, spec.api_base or ""))
         if not specs or len({(spec.name, spec.api_base) for spec in specs}) < len(specs):
             raise UsageError("`model`: name each model once")
         self._specs = {name: self._specs_of(name, named, arguments, specs) for name in self.maker.roles}
@@ -189,7 +190,7 @@ class Generation:
         folder, switch = Path(out or self.default_folder), Switch()
         claim = Claim(folder, CORPUS_CLAIM, CorpusClaim, "corpus")
         with (
-            watching(observer) as watcher,
+            watching(observer, CorpusObserver(), CorpusBar()) as watcher,
             claim.held(self.identity) as claimed,
             orderly_interrupt(switch, watcher.interrupted),
         ):
@@ -206,8 +207,8 @@ class Generation:
                 if claimed is None and not log.answered:
                     claim.leave(*folder.glob("*"))
                 raise
-            files = {**self.maker.files(made), ITEMS: _lines(map(as_text, item_records(made, self.maker.key)))}
-            for name, content in files.items():
+            records = "".join(f"{as_text(record)}\n" for record in item_records(made, self.maker.key))
+            for name, content in {**self.maker.files(made), ITEMS: records}.items():
                 _write_anew(folder / name, content)
             done = begun.model_copy(update={"dialogues": self.dialogues, "proof": self.proof})
             if done != claimed:
@@ -252,16 +253,8 @@ class Generation:
         return Made(kept, dropped, self.dialogues, self.seed, self.identity.digest(), self.identity.models)
 
 
-def _several(named: Several) -> Sequence[ModelSpec | str]:
-    return [named] if isinstance(named, ModelSpec | str) else named
-
-
 def _all(models: Mapping[str, Sequence[Model]]) -> list[Model]:
     return [model for players in models.values() for model in players]
-
-
-def _lines(records: Iterable[str]) -> str:
-    return "".join(f"{record}\n" for record in records)
 
 
 def _write_anew(path: Path, content: str) -> None:

@@ -98,12 +98,8 @@ class Maker(Protocol):
         """The first stage, by which items are compared; raises `RuleError` as `finish` does."""
         ...
 
-    def text(self, begun: Any) -> str:
-        """What is compared of it."""
-        ...
-
-    def item_text(self, item: Any) -> str:
-        """The same of an item, which may have been begun once more while it was finished."""
+    def text(self, made: Any) -> str:
+        """What is compared of that, or of an item, which may have been begun once more while it was finished."""
         ...
 
     async def finish(self, attempt: Attempt, begun: Any) -> Any:

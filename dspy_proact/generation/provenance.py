@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dspy_proact.calls import Usage
 from dspy_proact.generation.attempt import Authorship, Mend
 from dspy_proact.generation.maker import Dropped, Made
 from dspy_proact.plain_text import folded
@@ -74,13 +73,3 @@ class Repairs:
 
 def _rules(stage: str, reasons: Sequence[str]) -> set[tuple[str, str]]:
     return {(stage, folded(_QUOTED.sub("…", reason))) for reason in reasons}
-
-
-def usage_of(made: Made, name: Callable[[Authorship], str] = lambda author: author.role) -> dict[str, Usage]:
-    """What all attempts took, by role, or by another `name` such as that of the model."""
-    usage = dict[str, Usage]()
-    for attempt in (*made.kept, *made.dropped):
-        for author in attempt.authors:
-            cost = Usage(author.calls, author.prompt_tokens, author.completion_tokens, None, author.usd, None)
-            usage[name(author)] = usage[name(author)] + cost if name(author) in usage else cost
-    return usage

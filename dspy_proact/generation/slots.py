@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from dspy_proact.errors import ContentError, Halt, Interrupted, ProviderDown, ProviderError
 from dspy_proact.generation.attempt import Attempt, Authorship, RuleError
 from dspy_proact.generation.forecast import CorpusProgress
-from dspy_proact.generation.likeness import ALIKE, Gram, grams, overlap
 from dspy_proact.generation.maker import Dropped, Kept, Maker
+from dspy_proact.stats.likeness import ALIKE, Gram, grams, overlap
 from dspy_proact.switch import Switch
 
 ATTEMPTS = 3
@@ -126,7 +126,7 @@ class SlotWork:
             else:
                 slot.kept = Kept(slot.number, slot.attempts, item, _authors(attempt), tuple(attempt.mends))
                 self._progress.made(kept=1, dropped=0)
-                return attempt, grams(self._maker.item_text(item))
+                return attempt, grams(self._maker.text(item))
         return None
 
     async def _too_like(self, text: _Text, below: "Sequence[asyncio.Future[_Text | None]]") -> bool:
@@ -138,7 +138,7 @@ class SlotWork:
         numbers, authors = {"slot": slot.number, "attempt": attempt.number}, _authors(attempt)
         reasons, mends = tuple(reasons), tuple(attempt.mends)
         slot.dropped.append(Dropped(**numbers, stage=stage, reasons=reasons, authors=authors, mends=mends))
-        self._progress.failed(sum(author.calls for author in authors))
+        self._progress.failed()
 
 
 def _authors(attempt: Attempt) -> tuple[Authorship, ...]:

@@ -1,7 +1,7 @@
 """Doing a benchmark: its protocol, the runner, and a run on disk. Knows no DSPy and no benchmark."""
 # pyright: reportUnusedImport=false
 
-from dspy_proact.runs.bar import Bar, RunBar, in_notebook
+from dspy_proact.runs.bar import Bar, RunBar, in_notebook, watching
 from dspy_proact.runs.benchmark import CONTROL, Case, CaseSet, ExpectedCall, Scope, Scored, Settings
 from dspy_proact.runs.case_order import limited, seeded_order, select_cases
 from dspy_proact.runs.causes import cause_lines, causes_of

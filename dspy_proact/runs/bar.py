@@ -1,10 +1,14 @@
 """A progress bar in notebooks, for a run or compile to which no observer was given."""
 
 import sys
-from typing import Any
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from dspy_proact.runs.ledger import StageEvent
 from dspy_proact.runs.runner import Observer
+
+T = TypeVar("T")
 
 
 def in_notebook() -> bool:
@@ -47,3 +51,13 @@ class RunBar(Bar, Observer):
     def ended(self, event: StageEvent, last: bool) -> None:  # noqa: ARG002 - an observer's
         """Move it."""
         self._bar.update(int(last))
+
+
+@contextmanager
+def watching(observer: T | None, silent: T, bar: T) -> Generator[T]:
+    """The observer; where there is none, the bar in a notebook, which is closed at the end, else the silent one."""
+    try:
+        yield observer or (bar if in_notebook() else silent)
+    finally:
+        if isinstance(bar, Bar):
+            bar.close()

@@ -100,13 +100,9 @@ class NotesMaker:
         named = await attempt.ask("writer", "topic", self.name, _speaks, about=self.brief.about, number=number)
         return Topic(topic=named.topic)
 
-    def text(self, begun: Topic) -> str:
+    def text(self, made: Topic | Note) -> str:
         """The topic."""
-        return begun.topic
-
-    def item_text(self, item: Note) -> str:
-        """The topic."""
-        return item.topic
+        return made.topic
 
     async def finish(self, attempt: Attempt, begun: Topic) -> Note:
         """Write lines one after another, each checked, and have them read side by side."""

@@ -16,7 +16,7 @@ from dspy_proact import Gate, Generation, Limits, ModelSpec
 from dspy_proact.calls import Price
 from dspy_proact.errors import Interrupted, LimitReached, ProviderDown, RunError, SetupFault, UsageError
 from dspy_proact.generation.forecast import CorpusObserver
-from dspy_proact.generation.provenance import ItemRecord, Repairs, usage_of
+from dspy_proact.generation.provenance import ItemRecord, Repairs
 
 CALLS = 10
 """For one note: topic, three lines, three checks and three readings."""
@@ -171,9 +171,9 @@ def test_what_breaks_a_rule_is_repeated_then_mended_then_tried_anew_then_dropped
     assert repairs.repeated["line", "It holds …, a forbidden word; leave that out."] == 1
     assert repairs.mended[unsound] == 2
     assert repairs.abandoned[unsound] == 1
-    usage = usage_of(made)
-    assert sum(one.calls for one in usage.values()) == provider.received.total() == result.paid
-    assert sum(one.usd or 0.0 for one in usage.values()) == pytest.approx(provider.tokens * 1e-6)
+    authors = [author for attempt in (*made.kept, *made.dropped) for author in attempt.authors]
+    assert sum(author.calls for author in authors) == provider.received.total() == result.paid
+    assert sum(author.usd or 0.0 for author in authors) == pytest.approx(provider.tokens * 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_a_key_that_is_refused_leaves_the_folder_as_it_was(tmp_path):
 def test_a_fault_of_the_maker_is_raised_and_what_was_paid_is_kept(tmp_path):
     with SimulatedProvider(NotesScript()) as provider:
         task = making(provider)
-        task.maker.text = lambda begun: {}[begun.topic]
+        task.maker.text = lambda made: {}[made.topic]
         with pytest.raises(KeyError):
             task.run(tmp_path)
         paid = provider.received.total()
@@ -380,6 +380,6 @@ def test_the_forecast_is_near_what_is_paid_and_whoever_watches_sees_every_call(t
         assert forecast.usd == pytest.approx((forecast.prompt_tokens + forecast.completion_tokens) * 1e-6)
     last = watcher.stands[-1]
     # The failed attempt: a topic, a line and three checks, a line and three checks.
-    assert (last.kept, last.dropped, last.failed, last.failed_calls) == (4, 0, 1, 9)
+    assert (last.kept, last.dropped, last.failed) == (4, 0, 1)
     assert (last.paid, last.usd) == (result.paid, pytest.approx(provider.tokens * 1e-6))
     assert [stand.paid for stand in watcher.stands] == sorted(stand.paid for stand in watcher.stands)

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_v
 from dspy_proact.benchmarks.proactbench.corpus.personas import personas_in, require_known
 from dspy_proact.errors import UsageError
 from dspy_proact.evidence import words_of
-from dspy_proact.generation.brief import parse_brief, read_text, toml_of
+from dspy_proact.files.toml import parse_toml, read_text, toml_of
 from dspy_proact.programs.embedded.words import content_words
 from dspy_proact.types import Frozen
 
@@ -167,7 +167,7 @@ def brief_of(named: "CorpusBrief | str | Path | None", language: str | None = No
     if named is not None:
         return read_brief(Path(named)).in_language(language)
     text = files("dspy_proact.benchmarks.proactbench").joinpath("data/generation/brief.toml").read_text("utf-8")
-    return parse_brief(text, CorpusBrief, "the bundled brief").in_language(language)
+    return parse_toml(text, CorpusBrief, "the bundled brief").in_language(language)
 
 
 def read_brief(path: Path) -> CorpusBrief:
@@ -176,7 +176,7 @@ def read_brief(path: Path) -> CorpusBrief:
     Raises a `CorpusError` with file, line and field where something is not as it must be.
     """
     text = read_text(path, "a brief, as `generate brief` writes one")
-    brief = parse_brief(text, CorpusBrief, str(path))
+    brief = parse_toml(text, CorpusBrief, str(path))
     if texts := personas_in(brief.users.personas, path.parent):
         return brief.model_copy(update={"users": brief.users.model_copy(update={"personas": texts})})
     return brief

@@ -140,14 +140,11 @@ class ProactMaker:
         """The scenario, audited."""
         return await self._scenario(attempt, "")
 
-    def text(self, begun: Scenario) -> str:
+    def text(self, made: Scenario | MadeDialogue) -> str:
         """What likeness is seen by: what the user comes for, and what is planted."""
-        facts = (f"{anchor.fact} {anchor.consequence}" for anchor in begun.anchors)
-        return "\n".join((begun.request, begun.hidden_goal, *facts))
-
-    def item_text(self, item: MadeDialogue) -> str:
-        """The same of a dialogue, whose scenario may have been written once more."""
-        return self.text(item.scenario)
+        scenario = made if isinstance(made, Scenario) else made.scenario
+        facts = (f"{anchor.fact} {anchor.consequence}" for anchor in scenario.anchors)
+        return "\n".join((scenario.request, scenario.hidden_goal, *facts))
 
     async def finish(self, attempt: Attempt, begun: Scenario) -> MadeDialogue:
         """The dialogue, proved as far as asked for."""

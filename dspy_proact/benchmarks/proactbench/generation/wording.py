@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 from dspy_proact.benchmarks.proactbench.generation.values import Anchor
 from dspy_proact.evidence import Passage, locate, words_of
-from dspy_proact.generation.likeness import grams
+from dspy_proact.stats.likeness import grams
 
 _SAME = 0.5
 """Share of the runs of three words of a text that stand in another, from which on it says the same."""

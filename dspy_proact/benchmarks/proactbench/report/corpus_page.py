@@ -15,7 +15,6 @@ from dspy_proact.benchmarks.proactbench.report.datasheet import canary
 from dspy_proact.benchmarks.proactbench.report.made_summary import PHASES, MadeSummary, effect_rows
 from dspy_proact.benchmarks.proactbench.types import Grade
 from dspy_proact.evidence import Passage
-from dspy_proact.generation.likeness import WORD
 from dspy_proact.generation.maker import Kept
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.numbers import counted, signed
@@ -23,6 +22,7 @@ from dspy_proact.report.page.figures import PAGE, one_file, page_text, templates
 from dspy_proact.report.page.rendered import marked
 from dspy_proact.report.page.scatter import clipped
 from dspy_proact.stats import Estimate
+from dspy_proact.stats.likeness import WORD
 
 _HERE = "dspy_proact.benchmarks.proactbench.report"
 _REPEATS = {

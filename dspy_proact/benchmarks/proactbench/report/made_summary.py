@@ -20,14 +20,14 @@ from dspy_proact.benchmarks.proactbench.generation.made import (
 )
 from dspy_proact.benchmarks.proactbench.generation.values import Anchor, RubricAudit
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
-from dspy_proact.generation.diversity import Common, Coverage, Lengths, closings, commonest, openings
-from dspy_proact.generation.likeness import NearPair, near_duplicates
 from dspy_proact.generation.maker import Kept
 from dspy_proact.generation.provenance import Repairs
 from dspy_proact.plain_text import folded
 from dspy_proact.report.numbers import counted, name_or
 from dspy_proact.stand_in import demonstration
 from dspy_proact.stats import Headline
+from dspy_proact.stats.diversity import Common, Coverage, Lengths, closings, commonest, openings
+from dspy_proact.stats.likeness import NearPair, near_duplicates
 
 PHASES = tuple(phase.value for phase in Phase)
 REVIEW = "Models wrote the rubrics and audited them; nobody has reviewed them."

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.generation.likeness import grams, likeness, near_duplicates
+from dspy_proact.stats.likeness import grams, likeness, near_duplicates
 
 ONE = "Mia wants to extend a loan"
 """Runs: Mia wants to, wants to extend, to extend a, extend a loan."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dspy_proact.generation.diversity import Common, Coverage, Lengths, closings, commonest, openings
+from dspy_proact.stats.diversity import Common, Coverage, Lengths, closings, commonest, openings
 
 
 def test_the_commonest_value_counts_an_item_once_and_an_item_without_values_too():

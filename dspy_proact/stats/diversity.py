@@ -7,7 +7,7 @@ from functools import cached_property
 from math import prod
 from statistics import quantiles
 
-from dspy_proact.generation.likeness import words
+from dspy_proact.stats.likeness import words
 from dspy_proact.types import Frozen
 
 _ENDS = 3

@@ -1,4 +1,4 @@
-"""Files of a person's own that say what a corpus is made from: TOML, read strictly, with faults that say where."""
+"""TOML that a person writes by hand, read strictly, with faults that say where; and texts that go into prompts."""
 
 import json
 import re
@@ -33,7 +33,7 @@ def read_text(path: Path, what: str) -> str:
     return text
 
 
-def parse_brief(text: str, form: type[M], source: str) -> M:
+def parse_toml(text: str, form: type[M], source: str) -> M:
     """The value that a TOML text holds; raises a `CorpusError` with line and field of its first fault."""
     try:
         return form.model_validate(tomllib.loads(text))
