@@ -182,17 +182,17 @@ def mipro_instructions(recipe: Recipe) -> int:
 
 
 def candidates_at_most(recipe: Recipe) -> int:
-    """Programs that are raced, the start among them."""
-    return {"labeled": 2, "search": recipe.trials}.get(recipe.optimizer, 1 + BEST)
+    """Programs that are raced, the start among them, and of DSPy's optimizers the best predictors of all joined."""
+    return {"labeled": 2, "search": recipe.trials}.get(recipe.optimizer, 2 + BEST)
 
 
 def selectable(recipe: Recipe, hints: int, tips: int, predictors: int) -> int:
     """Candidates beside the start, at most, among which one is selected.
 
     Without demos a search has no more than its instructions combine to, for each predictor the start's and those of so
-    many hints and of two rounds of tips.
+    many hints and of two rounds of tips. With one predictor there is nothing to join.
     """
-    most = candidates_at_most(recipe)
+    most = candidates_at_most(recipe) - (predictors == 1 and recipe.optimizer not in ("labeled", "search"))
     if recipe.optimizer == "search" and not recipe.max_demos:
         most = min(most, (1 + hints + 2 * tips) ** predictors)
     return most - 1
@@ -209,13 +209,13 @@ def answers_at_most(recipe: Recipe, learn: int, compare: int, chain: int = 1) ->
     if recipe.optimizer in ("labeled", "search"):
         return candidates_at_most(recipe) * examples
     if recipe.optimizer == "gepa":  # all that it accepts are on all examples by then
-        return (trials // 2 + 2) * examples + 2 * (trials + 1) * min(learn, MINIBATCH * chain)
+        return (trials // 2 + 3) * examples + 2 * (trials + 1) * min(learn, MINIBATCH * chain)
     return (
         {
             "bootstrap": (trials + 3) * compare + (trials + 1) * learn,
             "miprov2": (trials + 1) * compare + (trials + 1) * learn,
         }[recipe.optimizer]
-        + examples
+        + 2 * examples
         + BEST * learn
     )
 

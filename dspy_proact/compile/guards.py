@@ -25,7 +25,9 @@ def choose(training: Training, recipe: Recipe, journal: Path | None, progress: P
         if recipe.optimizer == "search":
             return chosen(search(training, recipe, journal, progress), training)
         race = Race(training, recipe.seed)
-        race.run([race.enter(program) for program in OPTIMIZERS[recipe.optimizer](training, recipe)])
+        left = race.run([race.enter(program) for program in OPTIMIZERS[recipe.optimizer](training, recipe)])
+        if (joined := race.joined()) is not None:
+            race.run([*left, race.enter(joined)])
         progress.tried(len(race), race.candidates()[race.leader].score)
         return chosen(race, training)
 

@@ -21,6 +21,7 @@ from dspy_proact.compile.folds import shuffled
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import MORE, TOKENS
 from dspy_proact.compile.training import Answered, Candidate, Training
+from dspy_proact.evaluation.participant import fingerprint_of
 
 _FIRST = 12
 """Items of the first round."""
@@ -83,7 +84,25 @@ class Race:
         answers = self._entrants[index].answers
         return [answers[example.key] for example in [*self._examples, *self._watched] if example.key in answers]
 
-    def lead_at(self, index: int, predictor: str) -> float:
+    def best_at(self, indices: Sequence[int]) -> dict[str, int]:
+        """For each predictor, by name, the candidate that leads most at the items at which it asked that predictor.
+
+        A new program often has new instructions for several predictors, of which one is good and another bad.
+        """
+        names = [name for name, _ in self.program(0).named_predictors()]
+        return {name: max(indices, key=lambda index: self._lead_at(index, name)) for name in names}
+
+    def joined(self) -> Any | None:
+        """The best predictor of every kind in one program; None where that is a candidate already."""
+        made = self.program(0).deepcopy()
+        predictors = dict(made.named_predictors())
+        for name, index in self.best_at(range(len(self))).items():
+            best = dict(self.program(index).named_predictors())[name]
+            predictors[name].signature, predictors[name].demos = best.signature, list(best.demos)
+        known = {fingerprint_of(entrant.program) for entrant in self._entrants}
+        return None if fingerprint_of(made) in known else made
+
+    def _lead_at(self, index: int, predictor: str) -> float:
         """The sum of a candidate's leads over the student, of the items so far at which it has asked a predictor."""
         start, own = self._entrants[0].answers, self._entrants[index].answers
         keys = [example.key for example in self._examples if example.key in start.keys() & own.keys()]

@@ -124,14 +124,9 @@ class _Search:
         self._run(begun)
 
     def join(self) -> None:
-        """Race the best instruction of every predictor together, each by the items at which that predictor was asked.
-
-        A candidate of a round has a new instruction for every predictor, of which one may be good and another bad.
-        """
-        names = [name for name, _ in self.race.program(0).named_predictors()]
-        plain = [index for index, params in enumerate(self._params) if not params["demos"]]
-        best = [max(plain, key=lambda index: self.race.lead_at(index, name)) for name in names]
-        if len(names) > 1:
+        """Race the best instruction of every predictor together."""
+        best = self.race.best_at([index for index, params in enumerate(self._params) if not params["demos"]]).values()
+        if len(best) > 1:
             texts = [self._space.texts(self._params[index])[number] for number, index in enumerate(best)]
             self.round([texts], self._recipe.trials)
 

@@ -97,7 +97,7 @@ def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize):
     message = err.splitlines()
     few = "12 items in 4 scenarios are too few to show that tuning helped: a claim takes 60 in 10."
     assert message[0] == f"{few} They can show how good a program is."
-    assert message[1].startswith("Expect a few hundredths: if 8 candidates are compared on 6 items, ")
+    assert message[1].startswith("Expect a few hundredths: if 9 candidates are compared on 6 items, ")
     assert message[2].startswith("At most ")
     assert message[3].startswith("Time: ")
     assert message[4].startswith("New compile in out; ")

@@ -1,13 +1,14 @@
 """The race: on what candidates are compared, who is dropped, who wins, and what is said of each."""
 
 import random
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.known_scores import KnownScores
+from support.known_scores import KnownAnswer, KnownScores
 
 from dspy_proact.compile.guards import chosen
 from dspy_proact.compile.race import Race, in_turns, rounds
@@ -24,6 +25,30 @@ def race_of(training: Any, seed: int = 0) -> Race:
 def winner(training: Any) -> str:
     choice = chosen(race_of(training), training)
     return choice.tried[choice.index].program.name
+
+
+class Pair(dspy.Module):
+    """A program that answers items of odd and of even numbers by a predictor each."""
+
+    def __init__(self, odd: str, even: str):
+        super().__init__()
+        self.odd, self.even = (dspy.Predict(dspy.Signature("item -> answer", text)) for text in (odd, even))
+        self.name = f"{odd} {even}"
+
+
+class Pairs(KnownScores):
+    """Programs whose score at an item is that of the instruction of the predictor which is asked there."""
+
+    def __init__(self, *texts: tuple[str, str]):
+        super().__init__({f"{odd} {even}": [0.0] * 24 for odd, even in texts})
+        self.programs = {f"{odd} {even}": Pair(odd, even) for odd, even in texts}
+        self.student = self.programs[f"{texts[0][0]} {texts[0][1]}"]
+
+    def answer(self, program: Any, example: dspy.Example) -> Any:
+        name = ("even", "odd")[int(example.key) % 2]
+        score = {"good": 1.0, "plain": 0.5, "bad": 0.0}[getattr(program, name).signature.instructions]
+        answer = KnownAnswer(example, score, None)
+        return SimpleNamespace(**vars(answer), trace=[SimpleNamespace(predictor=name)])
 
 
 # The order
@@ -170,3 +195,21 @@ def test_a_candidate_that_writes_more_than_half_more_is_dropped_by_default(token
     assert choice.tried[choice.index].program.name == choice.tried[race.leader].program.name == wins
     assert choice.broken.get(1) == ((TOKENS,) if wins == "next" else ())
     assert training.guarded == [wins]  # what guards ask of other items, they ask of nobody else
+
+
+# The best predictors joined
+
+
+def test_the_best_predictors_of_candidates_that_gain_and_lose_alike_are_joined():
+    training = Pairs(("plain", "plain"), ("good", "bad"), ("bad", "good"))
+    race = race_of(training)
+    assert race.leader == 0
+    joined: Any = race.joined()
+    assert [predictor.signature.instructions for predictor in joined.predictors()] == ["good", "good"]
+    race.run([race.enter(joined)])
+    assert race.leader == 3
+    assert race.joined() is None
+
+
+def test_where_one_candidate_has_the_best_of_every_predictor_nothing_is_joined():
+    assert race_of(Pairs(("plain", "plain"), ("good", "plain"), ("bad", "plain"))).joined() is None
