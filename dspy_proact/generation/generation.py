@@ -1,10 +1,13 @@
 """The making of a corpus as a value: checked before the first call, run in a folder, and resumed by the same call."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from pydantic import Field
 
 from dspy_proact.calls import is_final
 from dspy_proact.errors import Halt, RunError, UsageError
@@ -51,6 +54,8 @@ class CorpusClaim(Claimed[CorpusIdentity]):
     """How many were to be made when files were last written; 0 where they are not written yet."""
     proof: Proof = "none"
     """How far they are proved, likewise."""
+    files: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+    """sha256 of what was written into each of them, in hexadecimal; two while they are written anew."""
     versions: dict[str, str]
     created: str
 
@@ -208,9 +213,8 @@ class Generation:
                     claim.leave(*folder.glob("*"))
                 raise
             records = "".join(f"{as_text(record)}\n" for record in item_records(made, self.maker.key))
-            for name, content in {**self.maker.files(made), ITEMS: records}.items():
-                _write_anew(folder / name, content)
-            done = begun.model_copy(update={"dialogues": self.dialogues, "proof": self.proof})
+            files = _write_anew(claim, begun, {**self.maker.files(made), ITEMS: records})
+            done = begun.model_copy(update={"dialogues": self.dialogues, "proof": self.proof, "files": files})
             if done != claimed:
                 claim.write(done)
             return Generated(folder, made, log.paid)
@@ -257,8 +261,20 @@ def _all(models: Mapping[str, Sequence[Model]]) -> list[Model]:
     return [model for players in models.values() for model in players]
 
 
-def _write_anew(path: Path, content: str) -> None:
-    """Write a file whose content is not this already."""
-    data = content.encode("utf-8", "replace")
-    if not (path.is_file() and path.read_bytes() == data):
+def _write_anew(claim: Claim[CorpusClaim], begun: CorpusClaim, texts: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Write the files that are not what they must be; their hashes. A `RunError` for one that a person has changed."""
+    changed, hashes = dict[Path, bytes](), dict[str, tuple[str, ...]]()
+    for name, text in texts.items():
+        path, data, known = claim.folder / name, text.encode("utf-8", "replace"), begun.files.get(name, ())
+        hashes[name] = (hashlib.sha256(data).hexdigest(),)
+        before = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+        if before not in (None, *known, *hashes[name]) and known:
+            raise RunError(f"{path}: was changed since it was written; move it away and repeat, which costs nothing")
+        if before != hashes[name][0]:
+            changed[path] = data
+    if changed:
+        both = {name: tuple(dict.fromkeys((*begun.files.get(name, ()), *own))) for name, own in hashes.items()}
+        claim.write(begun.model_copy(update={"files": both}))
+    for path, data in changed.items():
         write_file(path, data)
+    return hashes

@@ -17,6 +17,7 @@ from dspy_proact.calls import Price
 from dspy_proact.errors import Interrupted, LimitReached, ProviderDown, RunError, SetupFault, UsageError
 from dspy_proact.generation.forecast import CorpusObserver
 from dspy_proact.generation.provenance import ItemRecord, Repairs
+from dspy_proact.kept import write_file
 
 CALLS = 10
 """For one note: topic, three lines, three checks and three readings."""
@@ -92,6 +93,39 @@ def test_no_order_of_arrival_decides_anything(tmp_path):
     assert [(record.attempt, len(record.failed)) for record in items(tmp_path / "out-0")] == [
         *((1, 0), (1, 0), (2, 1), (2, 1))
     ]
+
+
+def test_a_file_that_a_person_has_changed_is_not_overwritten_and_one_that_is_gone_is_written_again(tmp_path):
+    about, folder = tmp_path / "out" / "about.txt", tmp_path / "out"
+    with SimulatedProvider(NotesScript()) as provider:
+        making(provider).run(folder)
+        written = files(folder)
+        about.write_text("My own words.\n")
+        for count in (4, 5):  # the same corpus, and one that grows
+            with pytest.raises(RunError, match="was changed since it was written; move it away and repeat"):
+                making(provider, dialogues=count).run(folder)
+        assert about.read_text() == "My own words.\n"
+        assert json.loads((folder / "corpus.json").read_text())["dialogues"] == 4
+        about.unlink()
+        assert making(provider).run(folder).paid == 0
+    assert files(folder) == written
+
+
+def test_a_command_that_ended_while_it_wrote_files_anew_goes_on(tmp_path, monkeypatch):
+    def fails_at_items(path: Path, data: bytes) -> None:
+        if path.name == "items.jsonl":
+            raise RunError("no space left")
+        write_file(path, data)
+
+    with SimulatedProvider(NotesScript()) as provider:
+        making(provider, dialogues=3).run(tmp_path / "out")
+        monkeypatch.setattr("dspy_proact.generation.generation.write_file", fails_at_items)
+        with pytest.raises(RunError, match="no space left"):
+            making(provider, dialogues=4).run(tmp_path / "out")
+        assert (tmp_path / "out" / "about.txt").read_text() == "4 of 4 notes.\n"
+        monkeypatch.undo()
+        assert making(provider, dialogues=5).run(tmp_path / "out").made.missing == 0
+    assert (tmp_path / "out" / "about.txt").read_text() == "5 of 5 notes.\n"
 
 
 def test_more_of_a_corpus_keeps_what_there_is_to_the_byte(tmp_path):

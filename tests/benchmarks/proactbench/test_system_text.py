@@ -390,6 +390,13 @@ def test_a_control_that_is_none_is_refused_with_file_and_field(tmp_path, swapped
     assert str(folder / "controls.jsonl") in str(caught.value)
 
 
+def test_the_folder_of_a_made_corpus_without_its_controls_is_refused(tmp_path):
+    folder = folder_of(tmp_path / "made", [row()], None)
+    (folder / "corpus.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UsageError, match="missing from the folder of a made corpus"):
+        load_corpus(str(folder))
+
+
 def test_personas_of_a_folder_are_the_units_of_folds_and_its_controls_go_with_them(tmp_path):
     personas = ["a" * 32, "b" * 32]
     rows = [

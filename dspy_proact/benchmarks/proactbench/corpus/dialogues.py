@@ -21,6 +21,7 @@ from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Phase, Ru
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.files.hub import hub_commit, text_lines
 from dspy_proact.files.rows import Id, Name, OwnPart, RawPart, Text, lines_in, lines_of, opened
+from dspy_proact.kept import Kind, content_of
 
 DATA = files("dspy_proact.benchmarks.proactbench") / "data"
 """The files that come with the package."""
@@ -276,6 +277,9 @@ def read_folder(folder: Path) -> Corpus:
     corpus = replace(read_jsonl(folder / FILE), name=str(folder))
     source = str(folder / CONTROLS_FILE)
     if not Path(source).exists():
+        if content_of(folder).kind is Kind.CORPUS:
+            problem = "missing from the folder of a made corpus; repeat its `generate`, which costs nothing"
+            raise CorpusError(problem, source=source)
         return corpus
     with opened(source, "the folder of a made corpus") as file:
         return corpus.with_controls(lines_of(file, source), source)
