@@ -93,7 +93,9 @@ class Race:
         return {name: max(indices, key=lambda index: self._lead_at(index, name)) for name in names}
 
     def joined(self) -> Any | None:
-        """The best predictor of every kind in one program; None where that is a candidate already."""
+        """The best predictors of two candidates or more in one program; None where that is a candidate already."""
+        if len(self) <= 2:
+            return None
         made = self.program(0).deepcopy()
         predictors = dict(made.named_predictors())
         for name, index in self.best_at(range(len(self))).items():

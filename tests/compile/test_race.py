@@ -211,5 +211,9 @@ def test_the_best_predictors_of_candidates_that_gain_and_lose_alike_are_joined()
     assert race.joined() is None
 
 
+def test_of_one_candidate_nothing_is_joined_with_the_student():
+    assert race_of(Pairs(("plain", "plain"), ("good", "bad"))).joined() is None
+
+
 def test_where_one_candidate_has_the_best_of_every_predictor_nothing_is_joined():
     assert race_of(Pairs(("plain", "plain"), ("good", "plain"), ("bad", "plain"))).joined() is None
