@@ -12,8 +12,10 @@ from drivers.script import ROOT, ended
 
 import dspy_proact
 from dspy_proact import cli
+from dspy_proact.evaluation.published import best_published
+from dspy_proact.evaluation.registry import benchmarks
 
-DOCS = sorted(ROOT.glob("docs/*.md"))
+DOCS = sorted(ROOT.glob("docs/**/*.md"))
 _FENCE = re.compile(r"(?:<!-- (?P<marker>[^\n]*?) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)```", re.DOTALL)
 
 
@@ -39,13 +41,11 @@ def fences(path: Path) -> Iterator[Fence]:
         yield Fence(match["marker"] or "", match["language"], match["text"])
 
 
-@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: str(path.relative_to(ROOT / "docs")))
 def test_what_can_run_runs_and_shows_what_is_shown(path, tmp_path, monkeypatch, request):
     """A page is one session in one folder; without a key what would ask a real model is asked what it would take."""
-    others = ("proactiveagent", "proactivebench", "proagentbench", "probe")
-    needed = others if path.name == "benchmarks.md" else ("proactbench",)
-    for name in needed:
-        request.getfixturevalue(name)
+    of_one = path.parent.name == "benchmarks" and path.stem != "index"
+    request.getfixturevalue(path.stem if of_one else "proactbench")
     monkeypatch.setenv("COLUMNS", "80")
     message = ""
     for fence in fences(path):
@@ -83,7 +83,28 @@ def test_every_command_has_its_names_in_python_and_all_of_them_are_there():
         assert [name for name in names if name != "summary" and not hasattr(dspy_proact, name)] == []
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *DOCS], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [ROOT / "README.md", *DOCS], ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path):
     for target in re.findall(r"\]\(((?!http)[^)#]+)\)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), target
+
+
+def test_the_table_of_benchmarks_is_the_list(proactbench, probe, proactiveagent, proactivebench, proagentbench):
+    text = (ROOT / "docs" / "benchmarks" / "index.md").read_text("utf-8")
+    for entry in benchmarks().values():
+        cells = (f"`{entry.name}`", entry.about, entry.corpus.size, entry.corpus.licence, best_published(entry))
+        assert f"| {' | '.join(cells)} |\n" in text
+        assert f"]({entry.name}.md)" in text
+    table = text.partition("| `--benchmark`")[2].partition("\n\n")[0]
+    assert len(table.splitlines()) == 2 + len(benchmarks())
+
+
+def test_the_reference_has_every_public_name_once():
+    pages = "".join(path.read_text("utf-8") for path in ROOT.glob("docs/reference/*.md"))
+    assert sorted(re.findall(r"^::: dspy_proact\.(\w+)$", pages, re.MULTILINE)) == dspy_proact.__all__
+
+
+def test_the_site_has_every_page():
+    listed = re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
+    made = ["measurements.md", "changelog.md"]
+    assert sorted(listed) == sorted([str(path.relative_to(ROOT / "docs")) for path in DOCS] + made)

@@ -64,7 +64,7 @@ def copy(tmp_path, gone):
     ignored = shutil.ignore_patterns("*.pyc.*")
     for folder in ("dspy_proact", "tests", "docs", "eval", "optimize"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
-    for file in ("pyproject.toml", "README.md"):
+    for file in ("mkdocs.yml", "pyproject.toml", "README.md"):
         shutil.copy(ROOT / file, tmp_path)
     for folder in ("dspy_proact", "tests"):
         shutil.rmtree(tmp_path / folder / "benchmarks" / gone)

@@ -170,7 +170,7 @@ def test_a_killed_run_goes_on_and_pays_again_only_for_the_call_in_flight(server,
 
 @pytest.mark.parametrize("name", OWN)
 def test_a_run_of_the_sample_is_read_by_every_verb(proact, name):
-    """By the stand-in, without a key; docs/benchmarks.md has the other verbs."""
+    """By the stand-in, without a key; docs/benchmarks/ has the other verbs."""
     assert proact("eval", "--benchmark", name, "--out", "run")[0] == 0
     case = next(RunFolder(Path("run")).cases()).key
     for words in (
