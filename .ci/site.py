@@ -14,5 +14,5 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Links to those files, as they stand in the checkout, lead to the pages."""
-    return markdown.replace("](../eval/README.md", "](measurements.md").replace("](../CHANGELOG.md", "](changelog.md")
+    """Links between those files and docs/, as they stand in the checkout, lead to the pages."""
+    return markdown.replace("](../eval/README.md", "](measurements.md").replace("](docs/", "](")
