@@ -1,7 +1,6 @@
 """What is in the sdist and the wheel, and whether the README's commands run for a person who has the wheel alone.
 
-python .ci/wheel.py contents DIST      of a folder with both
-python .ci/wheel.py commands           with the Python of an environment where the wheel is installed
+`contents DIST` checks both files of a folder; `commands` takes the Python of an environment where the wheel is installed.
 """
 
 import os
@@ -47,14 +46,13 @@ def commands() -> None:
     from fakes.server import Server
 
     readme = (ROOT / "README.md").read_text("utf-8")
-    blocks = re.findall(
-        r"^<!-- (command: run|command: page|run) -->\n```sh\n(.*?)```$", readme, re.DOTALL | re.MULTILINE
-    )
+    fence = r"^<!-- (?:command: run|command: page|run) -->\n```sh\n(.*?)```$"
+    blocks = re.findall(fence, readme, re.DOTALL | re.MULTILINE)
     here = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     here["PATH"] = f"{Path(sys.executable).parent}:{here['PATH']}"
     with tempfile.TemporaryDirectory() as folder, Server() as server:
         LOCAL_SERVERS["vLLM"].play(server)
-        for _, text in blocks:
+        for text in blocks:
             # The wheel is installed already; the checkout is not here.
             line = text.partition(" -e . && ")[2] or text.replace("http://localhost:8000/v1", server.base("local"))
             print(f"$ {line.strip()}", flush=True)
