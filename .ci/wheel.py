@@ -1,6 +1,6 @@
 """What is in the sdist and the wheel, and whether the README's commands run for a person who has the wheel alone.
 
-`contents DIST` checks both files of a folder; `commands` takes the Python of an environment where the wheel is installed.
+`contents DIST` checks both files of a folder; `commands` takes the Python of an environment that has the wheel.
 """
 
 import os
