@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from dspy_proact.report import compare_corrected as compare_corrected
     from dspy_proact.report import export_csv as export_csv
     from dspy_proact.report import export_parquet as export_parquet
-    from dspy_proact.report import leaderboard as leaderboard
     from dspy_proact.report import print_comparison as print_comparison
     from dspy_proact.report import print_corrected as print_corrected
     from dspy_proact.report import print_leaderboard as print_leaderboard
@@ -83,6 +82,7 @@ if TYPE_CHECKING:
     from dspy_proact.report import summarize as summarize
     from dspy_proact.report import summary_document as summary_document
     from dspy_proact.report.corrected import peoples_ratings as peoples_ratings
+    from dspy_proact.report.leaderboard import leaderboard as leaderboard
     from dspy_proact.report.pairs import load_pairs as load_pairs
     from dspy_proact.report.pairs import print_pairs as print_pairs
     from dspy_proact.report.plan import labelling_plan as labelling_plan
@@ -134,10 +134,11 @@ _ROOMS = {
     "programs.artefact": "read_artefact read_judge",
     "recipe": "Recipe",
     "report": (
-        "Comparison Corrected Reading Summary compare compare_corrected export_csv export_parquet leaderboard "
+        "Comparison Corrected Reading Summary compare compare_corrected export_csv export_parquet "
         "print_comparison print_corrected print_leaderboard print_reading print_summary summarize summary_document"
     ),
     "report.corrected": "peoples_ratings",
+    "report.leaderboard": "leaderboard",
     "report.pairs": "load_pairs print_pairs",
     "report.plan": "labelling_plan",
     "report.ratings": "draw_of load_ratings rated_items rating_sheet",
