@@ -80,6 +80,8 @@ def sheet(
     identifies the draw: --draw with that value writes the same sheet again.
     """
     from dspy_proact.files.rows import read_bytes
+    from dspy_proact.files.sheets import ENCODING, LONGEST_CELL, cut_rows
+    from dspy_proact.report.numbers import counted
     from dspy_proact.report.ratings import rating_sheet
     from dspy_proact.stats import FEWEST_RATED
 
@@ -112,7 +114,9 @@ def sheet(
         name = run.resolve().name + (f"--{drawn}" if drawn else "--disputed" if disputed else "")
     text = rating_sheet(rated, declared, draw=drawn)
     correctable = not any(part.name for part in parts_of(declared))  # else no score follows from a grade
-    file = written(text, out or FOLDER / f"{name}.csv", *filter(None, (run, items)))
+    file = written(text, out or FOLDER / f"{name}.csv", *filter(None, (run, items)), encoding=ENCODING)
+    if cut := cut_rows(text):
+        say(f"{counted(cut, 'line')} with a cell of more than {LONGEST_CELL:,} characters, which spreadsheets cut.")
     message = f"Fill in annotator and grade in {file}, a copy for each rater."
     if drawn and correctable and enough and enough <= drawn.count:
         split = f"{message} Raters may split the rows."

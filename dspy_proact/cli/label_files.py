@@ -63,12 +63,14 @@ def export(
     if rater is not None:
         _write_page(study, rater, out, chosen)
     elif pairs:
+        from dspy_proact.files.sheets import ENCODING
         from dspy_proact.label.exchange import pair_study, runs_of
         from dspy_proact.report.pairs import choices_sheet
 
         runs = runs_of(study)
         text = choices_sheet(pair_study(study, chosen.known(*runs), list(map(summary_of, runs))))
-        say_next(Next.CHOSEN, benchmark=None, file=written(text, out or FOLDER / f"{study.stem}.csv", study))
+        file = written(text, out or FOLDER / f"{study.stem}.csv", study, encoding=ENCODING)
+        say_next(Next.CHOSEN, benchmark=None, file=file)
     else:
         _write_ratings(study, run, official, out, chosen)
 
@@ -76,6 +78,7 @@ def export(
 def _write_ratings(
     study: Path, run: Path | None, official: Path | None, out: Path | None, chosen: BenchmarkChoice
 ) -> None:
+    from dspy_proact.files.sheets import ENCODING
     from dspy_proact.report.ratings import rating_sheet
 
     if official is not None and (out is not None or official.exists()):
@@ -93,7 +96,7 @@ def _write_ratings(
         return
     name = f"{study.stem}--{run.resolve().name}.csv" if run else f"{study.stem}.csv"
     text = rating_sheet(ratings.items, declared, draw=next(iter(ratings.draws), None), grades=ratings.by_item)
-    file = written(text, out or FOLDER / name, study)
+    file = written(text, out or FOLDER / name, study, encoding=ENCODING)
     say_next(Next.RATED, benchmark=chosen.words, run=["--run", labels.run], file=file)
 
 
@@ -177,7 +180,7 @@ def require_suffix(out: Path, suffix: str) -> None:
         raise UsageError(f"--out {out}: what is written is {suffix[1:].upper()}; name a file that ends with {suffix}")
 
 
-def written(text: str, file: Path, *inputs: Path) -> Path:
+def written(text: str, file: Path, *inputs: Path, encoding: str = "utf-8") -> Path:
     """Write a file and print its path, FILE for standard output; a `UsageError` where it exists with other contents."""
     from dspy_proact.kept import refuse_overwrite, write_file
 
@@ -185,7 +188,7 @@ def written(text: str, file: Path, *inputs: Path) -> Path:
         click.echo(text, nl=False)
         return Path("FILE")
     refuse_overwrite(file, *inputs)
-    if file.is_file() and file.read_bytes() != text.encode():
+    if file.is_file() and file.read_bytes() != text.encode(encoding):
         raise UsageError(f"{file}: exists with other contents, which may have been filled in; name another with --out")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -194,6 +197,6 @@ def written(text: str, file: Path, *inputs: Path) -> Path:
     if file.exists() and not file.is_file() and not file.is_dir():
         file.write_text(text, encoding="utf-8")  # a pipe cannot be replaced by a whole file
     else:
-        write_file(file, text)
+        write_file(file, text.encode(encoding))
     click.echo(str(file))
     return file

@@ -16,7 +16,7 @@ from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.checks import checked, file_of
 from dspy_proact.evaluation.people import HumanGrade, Part, People, parts_of
-from dspy_proact.files.labels import Label, LabelFile
+from dspy_proact.files.labels import Label, LabelFile, counted_words
 from dspy_proact.plain_text import encodable
 from dspy_proact.plain_text import shown as quoted
 from dspy_proact.runs import Case, Nouns, Settings, answer_text, seeded_order
@@ -130,6 +130,8 @@ class Ratings:
     """What must be known of the raters and the items, in sentences."""
     ungraded: int = 0
     """Lines whose grade was left empty."""
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
+    """Answers that a labelling tool does not count, by its word for them."""
     ignored_fields: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
     """How often each field occurred that the format does not know, by dotted name."""
     draws: frozenset[Draw] = frozenset()
@@ -166,7 +168,10 @@ class Ratings:
             raise CorpusError(f"there is no rating in it{left}", source=name)
         _require_single(labels, by_key)
         levels = {part.name: part.levels for part in parts_of(declared)}
-        ignored = sum((Counter(file.ignored) for file in files), Counter[str]())
+        ignored, left_out = (
+            dict(sorted(sum(map(Counter[str], counts), Counter[str]()).items()))
+            for counts in ([file.ignored for file in files], [file.left_out for file in files])
+        )
         return cls(
             name=name,
             benchmark=declared.name,
@@ -174,7 +179,8 @@ class Ratings:
             grades=tuple(_grade(label, by_key[label.item], levels, shown) for label in labels),
             source=source,
             ungraded=ungraded,
-            ignored_fields=dict(sorted(ignored.items())),
+            left_out=left_out,
+            ignored_fields=ignored,
             draws=frozenset(draw for draw in map(_draw, labels) if draw),
         )
 
@@ -250,13 +256,14 @@ class Ratings:
         strata = dict.fromkeys(item.stratum for item in self.items)
         silent = [stratum for stratum in strata if stratum not in {item.stratum for item in self.rated}]
         unknown = sum(not item.group for item in self.items)
-        ignored = ", ".join(f"{name!r} ({count})" for name, count in self.ignored_fields.items())
+        ignored = counted_words({repr(name): count for name, count in self.ignored_fields.items()})
         consequence = f"so that nobody knows which belong together: {unknown}"
         notes = (
             (counts.count(0), f"items without a rating: {counts.count(0)} of {len(counts)}"),
             (counts.count(1), f"items with one rater (not usable for agreement): {counts.count(1)}"),
             (len(silent), f"{nouns.strata} without a rating: {', '.join(silent)}"),
             (self.ungraded, f"lines without a grade, left out: {self.ungraded}"),
+            (len(self.left_out), f"answers that the labelling tool does not count: {counted_words(self.left_out)}"),
             (unknown, f"items without a {nouns.group}, {consequence}"),
             (len(self.ignored_fields), f"ignored fields that the format does not know: {ignored}"),
         )
@@ -302,7 +309,7 @@ def _require_single(labels: Sequence[Label], items: Mapping[str, RatedItem]) -> 
         first = firsts.setdefault((label.rater, label.item, label.part), label)
         if first is not label:
             elsewhere = f" of {first.line.source}" if first.line.source != label.line.source else ""
-            problem = f"{quoted(label.rater)} rated {quoted(label.item)} on line {first.line.number}{elsewhere} already"
+            problem = f"{quoted(label.rater)} rated {quoted(label.item)} {first.line.position}{elsewhere} already"
             raise label.error(f"{problem}; keep one of the two", "item")
 
 
@@ -316,9 +323,7 @@ def _grade(
         raise label.error(f"{quoted(label.part)} is no part of the grading{mend}", "part")
     if not item.ratable:
         raise label.error("there is no response to this item, so nothing that could be rated", "item")
-    if (text := label.response) and text.strip() and folded(text) != folded(shown(item.text or "")):
-        problem = "not the response of this item, so the rating is of another; give the run that was rated"
-        raise label.error(f"{problem}, or take the column out", "response")
+    label.require_response(shown(item.text or ""))
     own = {level.casefold(): level for level in levels[label.part]}
     if label.grade.casefold() not in own:
         *most, last = reversed(levels[label.part])

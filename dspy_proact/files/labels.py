@@ -6,9 +6,11 @@ reason, seconds, response and draw. It is JSONL where it begins with a brace. Ou
 From Label Studio we read what it exports as JSON, a list of tasks: the key of the item is `data.item`, a control of the
 kind Choices that is called `grade`, or as a part of the grading, holds the grade; `confidence` (Rating or Choices) and
 `reason` (TextArea) are of all parts. From Argilla we read what `records.to_json` writes, a list of records: the key is
-the id of the record, and the names are those of its questions. Cancelled annotations are no labels.
+the id of the record, and the names are those of its questions. Cancelled annotations, drafts and what was discarded are
+no labels, and are counted.
 """
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,7 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Id, Line, RawPart, elements, lines_in
-from dspy_proact.files.sheets import CsvSheet, require_few
+from dspy_proact.files.sheets import CsvSheet, damage, require_few
 
 GRADE_FIELD = "grade"
 """The column, control or question that holds the grade where a grading has one part."""
@@ -74,6 +76,15 @@ class Label:
         """The error to raise for a problem with one of its fields."""
         return self.line.error(problem, f"{self.within}{field}")
 
+    def require_response(self, rated: str) -> None:
+        """Raise a `CorpusError` where the file holds another response than was rated, or a spreadsheet changed it."""
+        if not self.response or not self.response.strip() or (change := damage(self.response, rated)) == "":
+            return
+        problem = f"{change}; give the sheet as it was written"
+        if change is None:
+            problem = "not the response of this item, so the rating is of another; give the run that was rated"
+        raise self.error(f"{problem}, or take the column out", "response")
+
 
 @dataclass(frozen=True)
 class LabelFile:
@@ -85,6 +96,8 @@ class LabelFile:
     """Lines whose grade is empty."""
     ignored: Mapping[str, int] = field(default_factory=dict[str, int])
     """How often each field occurred that the format does not know."""
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int])
+    """What a labelling tool does not count, by its word for it, such as draft: answers of one person to one item."""
 
 
 _Word = Annotated[
@@ -93,9 +106,13 @@ _Word = Annotated[
 ]
 
 
+_Key = Annotated[Id, BeforeValidator(lambda value: json.dumps(value) if type(value) in (int, float) else value)]
+"""A name or a key; a number is its text, as in CSV."""
+
+
 class _SheetRow(RawPart):
-    item: Id
-    annotator: Id
+    item: _Key
+    annotator: _Key
     grade: _Word
     part: _Word = ""
     confidence: Confidence = None
@@ -120,36 +137,50 @@ class _User(RawPart):
 
 
 class _Region(RawPart):
-    from_name: str
-    value: dict[str, Any]
+    from_name: str = ""
+    """Empty for what is no answer, such as a relation between two."""
+    value: Any = None
 
 
 class _Annotation(RawPart):
     completed_by: int | _User
     result: list[_Region]
-    was_cancelled: bool = False
     lead_time: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+
+_NotCancelled = BeforeValidator(lambda value: None if isinstance(value, dict) and value.get("was_cancelled") else value)
 
 
 class _Task(RawPart):
     data: dict[str, Any]
-    annotations: list[_Annotation]
+    annotations: list[Annotated[_Annotation | None, _NotCancelled]] = Field(default_factory=list)
+    """None for one that was cancelled, whatever stands in it."""
 
 
 class _Answer(RawPart):
     value: Any
-    user_id: Id
+    user_id: _Key
+    status: str | None = None
 
 
 class _Record(RawPart):
-    id: Id
+    id: _Key
     fields: dict[str, Any]
-    responses: dict[str, list[_Answer]]
+    responses: dict[str, list[_Answer]] | None
+
+
+def counted_words(counts: Mapping[str, int]) -> str:
+    """Words with how often each occurred, for a sentence, such as `draft (2), discarded (1)`."""
+    return ", ".join(f"{word} ({count})" for word, count in counts.items())
 
 
 def labels_in(text: str, source: str, parts: Collection[str]) -> LabelFile:
     """The grades in a file, of `parts` by name, the empty one the whole; a `CorpusError` where it holds none."""
     file = _of_sheet(text, source) if text.lstrip()[:1] != "[" else _of_tool(text, source, parts)
+    if not file.labels and file.left_out:
+        raise CorpusError(
+            f"there is no grade in it that counts; left out: {counted_words(file.left_out)}", source=source
+        )
     if not file.labels and not file.ungraded:
         names = ", ".join(name or GRADE_FIELD for name in parts)
         raise CorpusError(f"there is no grade in it; what holds one is called {names}", source=source)
@@ -157,13 +188,14 @@ def labels_in(text: str, source: str, parts: Collection[str]) -> LabelFile:
 
 
 def _of_tool(text: str, source: str, parts: Collection[str]) -> LabelFile:
-    rows = list(elements(text, source))
-    tool = next((form for form in (_Task, _Record) if rows and {*form.model_fields} <= {*rows[0].parse()}), None)
-    if tool is None:
+    rows, left_out = list(elements(text, source)), Counter[str]()
+    names, tools = {GRADE_FIELD, *parts, *_SIDES}, ((_of_task, "data annotations"), (_of_record, "id fields responses"))
+    read = next((read for read, needed in tools if any({*needed.split()} <= {*row.parse()} for row in rows)), None)
+    if read is None:
         problem = "neither tasks of Label Studio (data, annotations) nor records of Argilla (id, fields, responses)"
         raise CorpusError(f"{problem}; give other ratings as CSV, or as JSON with one a line", source=source)
-    read, names = _of_task if tool is _Task else _of_record, {GRADE_FIELD, *parts, *_SIDES}
-    return LabelFile(tuple(label for row in rows for answers in read(row, names) for label in answers.labels(parts)))
+    labels = tuple(label for row in rows for given in read(row, names, left_out) for label in given.labels(parts))
+    return LabelFile(labels, left_out=dict(sorted(left_out.items())))
 
 
 def _of_sheet(text: str, source: str) -> LabelFile:
@@ -193,7 +225,7 @@ def _lines_of_sheet(text: str, source: str) -> Iterator[Line]:
         named = ", ".join((*_NEEDED, *_SIDES))
         raise CorpusError(f"empty: the first line must name the columns {named}", source=source)
     _require_columns(sheet.head, sheet.columns)
-    yield from sheet.rows()
+    yield from sheet.rows(numbers=("confidence", "seconds"))
 
 
 _NEEDED = ("item", "annotator", GRADE_FIELD)
@@ -235,36 +267,50 @@ class _Answers:
                 yield Label(self.line, self.rater, str(self.item).strip(), part, grade, *fields, within=self.within)
 
 
-def _of_task(line: Line, names: Collection[str]) -> Iterator[_Answers]:
+def _of_task(line: Line, names: Collection[str], left_out: Counter[str]) -> Iterator[_Answers]:
     """What each annotation of a task of Label Studio says; one that was cancelled says nothing."""
     task = _Task.of(line)
     response = task.data.get("response") or task.data.get("answer")
     for index, annotation in enumerate(task.annotations):
+        if annotation is None:
+            left_out["cancelled"] += 1
+            continue
         values, within, user = dict[str, str](), f"annotations[{index}].", annotation.completed_by
         for number, region in enumerate(annotation.result):
-            if region.from_name in names:
+            if region.from_name in names and isinstance(region.value, dict):
                 kind = next((kind for kind in ("choices", "rating", "text") if kind in region.value), "")
-                values[region.from_name] = _only(line, f"{within}result[{number}].value", region.value.get(kind))
-        if not annotation.was_cancelled:
-            rater = f"label-studio {user if isinstance(user, int) else user.id}"
-            yield _Answers(line, rater, task.data.get("item"), response, within, values, annotation.lead_time)
+                at = f"{within}result[{number}].value"
+                values[region.from_name] = _answer(line, at, region.from_name, region.value.get(kind))
+        rater = f"label-studio {user if isinstance(user, int) else user.id}"
+        yield _Answers(line, rater, task.data.get("item"), response, within, values, annotation.lead_time)
 
 
-def _of_record(line: Line, names: Collection[str]) -> Iterator[_Answers]:
-    """What each person says of a record of Argilla."""
-    record, by_rater = _Record.of(line), dict[str, dict[str, str]]()
+def _of_record(line: Line, names: Collection[str], left_out: Counter[str]) -> Iterator[_Answers]:
+    """What each person says of a record of Argilla, but for drafts and what was discarded."""
+    record, by_rater, unsubmitted = _Record.of(line), dict[str, dict[str, str]](), dict[str, str]()
     response = record.fields.get("response") or record.fields.get("answer")
-    for name, answers in record.responses.items():
+    for name, answers in (record.responses or {}).items():
         for number, answer in enumerate(answers if name in names else ()):
-            text = _only(line, f"responses.{name}[{number}].value", answer.value)
+            if answer.status in ("draft", "discarded"):
+                unsubmitted[answer.user_id] = answer.status
+                continue
+            text = _answer(line, f"responses.{name}[{number}].value", name, answer.value)
             by_rater.setdefault(answer.user_id, {})[name] = text
+    left_out.update(unsubmitted.values())
     for user, values in by_rater.items():
-        yield _Answers(line, f"argilla {user}", record.id, response, "responses.", values)
+        if user not in unsubmitted:
+            yield _Answers(line, f"argilla {user}", record.id, response, "responses.", values)
 
 
-def _only(line: Line, field: str, value: object) -> str:
-    """The only one of the values of a control, as text; raises a `CorpusError` where there are several, or none."""
-    values = value if isinstance(value, list) else [value]
-    if len(values) != 1 or not isinstance(values[0], str | int) or isinstance(values[0], bool):
+def _answer(line: Line, field: str, name: str, value: object) -> str:
+    """The answer to a control or question as text, several entries of a reason a line each; empty where there is none.
+
+    Raises a `CorpusError` where another control has several, or something else than text or a number.
+    """
+    values = [one for one in (value if isinstance(value, list) else [value]) if one is not None]
+    texts = [str(one).strip() for one in values if isinstance(one, str | int | float) and not isinstance(one, bool)]
+    if name == "reason":
+        return "\n".join(filter(None, texts))
+    if len(values) > 1 or len(texts) < len(values):
         raise line.error("one text or number is expected", field)
-    return str(values[0]).strip()
+    return "".join(texts)

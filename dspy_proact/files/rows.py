@@ -8,6 +8,7 @@ do not fit 64 bits, lone surrogates, NUL characters, and depth without end.
 import csv
 import json
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ _MAX_DIGITS = 18
 _MIB = 2**20
 _LONGEST_LINE = 64 * _MIB
 """Bytes, more than any line of a corpus has; a device or a pipe may have no end."""
+_UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -92,14 +94,31 @@ def lines_of(data: bytes | BinaryIO, source: str) -> Iterator[str]:
         try:
             text = raw.decode()
         except UnicodeDecodeError as error:
-            problem = f"not UTF-8: {error.reason}; save the file as UTF-8"
-            raise CorpusError(problem, source=source, line=number) from None
+            raise CorpusError(_not_utf8(error, raw), source=source, line=number) from None
         yield from StringIO(text, newline=None) if "\r" in text else (text,)
 
 
+def _not_utf8(error: UnicodeDecodeError, raw: bytes) -> str:
+    """Why a line is not UTF-8, with the letter that its first such byte is where a spreadsheet saved plain CSV."""
+    letter = raw[error.start : error.start + 1].decode("cp1252", "ignore")
+    why = f"{error.reason}, which in Windows-1252 is {letter!r}" if letter.isalpha() else error.reason
+    why = "UTF-16" if raw.startswith(_UTF16) else why
+    return f"not UTF-8: {why}; save the file as UTF-8, which spreadsheets call CSV UTF-8"
+
+
 def text_of(data: bytes, source: str) -> str:
-    """The contents of a text file, without a byte order mark; raises `CorpusError` where they are not UTF-8."""
-    return "".join(lines_of(data, source)).removeprefix("\ufeff")
+    """The contents of a text file, without byte order marks; raises `CorpusError` where they are not UTF-8.
+
+    With a byte order mark UTF-16 is read too: spreadsheets save it as Unicode text.
+    """
+    if data.startswith(_UTF16):
+        try:
+            text = StringIO(data.decode("utf-16"), newline=None).read()
+        except UnicodeDecodeError as error:
+            raise CorpusError(f"not UTF-16: {error.reason}; save the file as UTF-8", source=source) from None
+    else:
+        text = "".join(lines_of(data, source))
+    return text.lstrip("\ufeff")
 
 
 @dataclass(frozen=True)
@@ -115,6 +134,11 @@ class Line:
     def error(self, problem: str, field: str | None = None) -> CorpusError:
         """The error to raise for a problem with this line."""
         return CorpusError(problem, source=self.source, line=self.number, field=field)
+
+    @property
+    def position(self) -> str:
+        """Where it stands, for a message about another line of its file."""
+        return f"on line {self.number}"
 
     def parse(self) -> dict[str, object]:
         """The fields, or the line's JSON object; a `CorpusError` if it is none, or holds what `strict_json` refuses."""
@@ -135,6 +159,11 @@ class Element(Line):
     def error(self, problem: str, field: str | None = None) -> CorpusError:
         """The error to raise for a problem with this element."""
         return CorpusError(problem, source=self.source, field=f"[{self.number}]{f'.{field}' if field else ''}")
+
+    @property
+    def position(self) -> str:
+        """Where it stands, by its index."""
+        return f"in [{self.number}]"
 
 
 class JsonFile(Line):

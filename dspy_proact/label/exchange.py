@@ -21,7 +21,7 @@ from dspy_proact.files.labels import Label, LabelFile
 from dspy_proact.files.rows import Line
 from dspy_proact.label.store import Store, pseudonym
 from dspy_proact.label.study import LONGEST_SECONDS, Rating, StudyItem, Submission, items_of, pairs_of, run_key
-from dspy_proact.plain_text import encodable, shown
+from dspy_proact.plain_text import shown
 from dspy_proact.report.pairs import PairChoice, PairStudy
 from dspy_proact.report.summary import Summary
 
@@ -192,9 +192,7 @@ def import_labels(store: Store, items: Sequence[StudyItem], labels: Sequence[Lab
 
 def _submission(label: Label, item: StudyItem) -> Submission:
     """What a label gives to its item: a level in any case, of the text as a spreadsheet keeps it."""
-    texts = (label.response or "", "".join(item.responses).replace("\0", "\ufffd"))
-    if label.response and len({" ".join(encodable(text).split()) for text in texts}) > 1:
-        raise label.error("not the response of this item, so that the grade is of another; name its run", "response")
+    label.require_response("".join(item.responses))
     levels, seconds = {level.casefold(): level for level in item.part.levels}, min(label.seconds or 0, LONGEST_SECONDS)
     confidence = label.confidence or _ASSUMED_CONFIDENCE
     key = hashlib.sha256(f"import {item.key}".encode()).hexdigest()[:32]

@@ -18,12 +18,11 @@ from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.evaluation.reporting import Column
 from dspy_proact.files.hub import without_progress_bars
+from dspy_proact.files.sheets import BLANKS, ENCODING, RUN_SIGNS
 from dspy_proact.kept import replacing
 from dspy_proact.runs import Outcome, VerdictRecord
 
-_BEGINS_FORMULA = re.compile(
-    r"(?:^|(?<=[;\t\r\n]))(?=(?:[^\S\t\r\n]|[\u200b\ufeff])*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])"
-)
+_BEGINS_FORMULA = re.compile(rf"(?:^|(?<=[;\t\r\n]))(?={BLANKS}[{RUN_SIGNS}]|[\t\r])")
 """Before what a spreadsheet runs: where a text begins, and where it would part it into cells by itself.
 
 Where the comma is a decimal point, spreadsheets part by semicolons, and quotes in the middle of a cell end nothing.
@@ -33,9 +32,9 @@ Where the comma is a decimal point, spreadsheets part by semicolons, and quotes 
 def export_csv(summary: MeasuredRun, path: Path) -> None:
     """Write the table as CSV: all is quoted, what a spreadsheet would run gets an apostrophe, NUL becomes U+FFFD.
 
-    Raises a `UsageError` where the file cannot be written.
+    A byte order mark tells spreadsheets that it is UTF-8. Raises a `UsageError` where the file cannot be written.
     """
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+    with replacing(path) as temporary, temporary.open("w", encoding=ENCODING, newline="") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)
         writer.writerow(_safe(column.name) for column in columns(summary))
         writer.writerows(map(_safe, row.values()) for row in rows(summary))

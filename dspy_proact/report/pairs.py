@@ -221,7 +221,7 @@ def read_pairs(path: str, name: str | None = None, published: PublishedPairs | N
         raise CorpusError(problem, source=path, line=1)
     sides = next((pair for pair in (("left", "right"), ("a", "b")) if set(pair) & set(sheet.columns)), None)
     choices, lines, names = list[PairChoice](), dict[tuple[str, str], int](), list[str]()
-    for line in sheet.rows():
+    for line in sheet.rows(numbers=("confidence", "seconds")):
         row = PairRow.of(line)
         here = [getattr(row, side).strip() for side in sides] if sides else ["a", "b"]
         names = names or (sorted(here) if sides == ("left", "right") else here)

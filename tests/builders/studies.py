@@ -59,7 +59,7 @@ def study_of(
 
 def rows_of(path: Path) -> list[dict[str, str]]:
     """The rows of a sheet."""
-    return list(csv.DictReader(StringIO(path.read_text(encoding="utf-8"))))
+    return list(csv.DictReader(StringIO(path.read_text(encoding="utf-8-sig"))))
 
 
 def sheet_of(proact: Callable[..., tuple[int, str, str]], *arguments: object) -> list[dict[str, str]]:

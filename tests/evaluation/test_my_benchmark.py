@@ -54,7 +54,7 @@ def test_its_runs_are_reported_shown_compared_and_exported_without_the_file(forg
     assert "8 messages" in Path("run.html").read_text("utf-8")
     assert proact("compare", "run", "run")[0] == 0
     assert proact("export", "run", "--format", "csv", "--out", "run.csv")[0] == 0
-    rows = csv.DictReader(Path("run.csv").read_text("utf-8").splitlines())
+    rows = csv.DictReader(Path("run.csv").read_text("utf-8-sig").splitlines())
     assert {(row["grade"], row["words"]) for row in rows} == {("CLEAR", "11.0"), ("VAGUE", "5.0")}
 
 

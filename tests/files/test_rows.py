@@ -118,8 +118,13 @@ def test_blank_lines_a_byte_order_mark_and_ends_of_lines_do_not_matter():
 @pytest.mark.parametrize(
     ("content", "line", "problem"),
     [
-        (b'{}\n"caf\xe9"\n', 2, "not UTF-8: invalid continuation byte; save the file as UTF-8"),
-        ("{}".encode("utf-16"), 1, "not UTF-8: invalid start byte; save the file as UTF-8"),
+        (
+            b'{}\n"caf\xe9"\n',
+            2,
+            "not UTF-8: invalid continuation byte, which in Windows-1252 is '\xe9'; save the file as UTF-8, which "
+            "spreadsheets call CSV UTF-8",
+        ),
+        ("{}".encode("utf-16"), 1, "not UTF-8: UTF-16; save the file as UTF-8, which spreadsheets call CSV UTF-8"),
     ],
 )
 def test_a_file_that_is_not_utf_8_is_refused_with_its_line(content: bytes, line: int, problem: str):

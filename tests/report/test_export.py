@@ -21,7 +21,7 @@ TYPES |= {"verified": "bool"}
 
 def lines_of(path: Path) -> list[list[str]]:
     csv.field_size_limit(10**9)
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.reader(file, strict=True))
 
 
@@ -79,7 +79,7 @@ def test_every_text_of_a_csv_file_reads_back_and_none_of_them_is_run(
     assert {name: row[name] for name in texts} == {name: cell_of(text) for name, text in texts.items()}
     parted = [part.lstrip(BLANKS) for cell in row.values() for part in re.split("[;\t\r\n]", cell)]
     assert not any(part.startswith(("=", "+", "-", "@")) for part in parted)
-    assert (folder / "out.csv").read_bytes().startswith(b'"key","scenario"')
+    assert (folder / "out.csv").read_bytes().startswith(b'\xef\xbb\xbf"key","scenario"'), "spreadsheets need the mark"
 
 
 def test_a_nul_character_becomes_a_replacement_character(tmp_path):

@@ -265,7 +265,7 @@ def test_the_table_has_a_column_a_part_and_those_of_the_cases(tmp_path: Path):
     two = case("r2", group="c2", stratum="NUMBER", page=4, author="Bob", score="taken")
     summary = run_of(tmp_path / "run", [(one, {"words": 2, "state": 1}), (two, {})], LENGTH)
     export_csv(summary, tmp_path / "out.csv")
-    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as file:
         first, second = csv.DictReader(file)
     assert list(first)[:3] == ["key", "cave", "kind"]
     assert (first["author"], first["page"], first["case_score"], first["score"]) == ("'=Ann", "3", "taken", "1.0")

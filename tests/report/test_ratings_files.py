@@ -1,8 +1,7 @@
 """Sheets of ratings of any benchmark: what is printed, what comes back in any form, and what is refused."""
 
 import csv
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from pydantic import BaseModel
 from dspy_proact import Benchmark, HumanGrade, Nouns, Part, People, load_ratings, rating_sheet
 from dspy_proact.evaluation import registry
 from dspy_proact.evaluation.ratings import Draw, RatedItem, Ratings, RatingsSource
+from dspy_proact.files.sheets import guarded
 
 LONGEST_OF_CSV = 131_072
 """Characters of a cell that the csv module takes unless it is told otherwise."""
@@ -98,11 +98,19 @@ ROWS = (
         pytest.param(CSV.replace("it, ", "it# ").replace(",", ";").replace("#", ","), id="semicolons"),
         pytest.param(CSV.replace("it, ", "it# ").replace(",", "\t").replace("#", ","), id="tabs"),
         pytest.param(CSV.replace("bob,Poor,1,", "bob,Poor,1"), id="a short line"),
+        pytest.param(CSV.encode("utf-16"), id="what spreadsheets call Unicode text"),
+        pytest.param("\ufeff\ufeff" + CSV, id="two byte order marks"),
+        pytest.param("sep=;\r\n" + CSV.replace("it, ", "it# ").replace(",", ";").replace("#", ","), id="sep="),
+        pytest.param('"sep=\t"\n' + CSV.replace("it, ", "it# ").replace(",", "\t").replace("#", ","), id="sep= a tab"),
+        pytest.param(
+            CSV.replace("5,", "5$0,").replace("it, ", "it# ").translate(str.maketrans(",$#", ";,,")),
+            id="decimal commas",
+        ),
         pytest.param(jsonl(*ROWS), id="jsonl"),
         pytest.param("\n\n" + jsonl(*ROWS).replace("\n", "\r\n\r\n"), id="jsonl with blank lines"),
     ],
 )
-def test_a_sheet_is_read_in_any_form_that_a_spreadsheet_gives_it(tmp_path: Path, text: str):
+def test_a_sheet_is_read_in_any_form_that_a_spreadsheet_gives_it(tmp_path: Path, text: str | bytes):
     study = read(tmp_path, text)
     assert study.grades == EXPECTED
     assert (study.items, study.ungraded, study.ignored_fields, study.benchmark) == (ITEMS, 0, {}, "paths")
@@ -132,6 +140,96 @@ def test_a_response_that_is_given_must_be_that_of_the_item_but_for_ends_of_lines
     assert len(read(tmp_path, text, (item("a", "=one\r\ntwo\rthree"),)).grades) == 1
 
 
+LONG = "F\xfcr Ben: pack the lamp today \u2013 \u201csicher\u201d \U0001f4e6. " * 1000
+"""44,000 characters."""
+
+
+def spreadsheet(
+    text: str, change: Callable[[str], str] = str, encoding: str = "utf-8-sig", delimiter: str = ","
+) -> bytes:
+    """A sheet after a spreadsheet has opened and saved it, which changes every cell."""
+    out, before = StringIO(), csv.field_size_limit(10**9)
+    csv.writer(out, delimiter=delimiter).writerows([change(cell) for cell in row] for row in cells(text))
+    csv.field_size_limit(before)
+    return out.getvalue().encode(encoding, "replace")
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        pytest.param(lambda text: spreadsheet(text, str.strip), id="blanks at the ends taken away"),
+        pytest.param(lambda text: spreadsheet(text, encoding="utf-16", delimiter="\t"), id="as Unicode text"),
+        pytest.param(lambda text: spreadsheet(text, delimiter=";"), id="with semicolons"),
+    ],
+)
+def test_a_sheet_that_a_spreadsheet_has_saved_is_read(tmp_path: Path, saved: Callable[[str], bytes]):
+    items = (item("a", LONG), item("b", "\n = x;\t1,5 \n"))
+    assert len(read(tmp_path, saved(filled(rating_sheet(items, PATHS))), items).grades) == 2
+
+
+MISREAD = "has other letters, because a spreadsheet read or saved it in another encoding than UTF-8; give the sheet"
+
+
+@pytest.mark.parametrize(
+    ("saved", "line", "field", "problem"),
+    [
+        pytest.param(
+            lambda text: spreadsheet(text, lambda cell: cell[:32_767]),
+            2,
+            "response",
+            "is cut after 32,767 characters; a cell of a spreadsheet holds 32,767; give the sheet as it was "
+            "written, or take the column out",
+            id="cut",
+        ),
+        pytest.param(
+            lambda text: spreadsheet(text, encoding="cp1252", delimiter=";"),
+            4,  # of the file: the cell before it has three
+            None,
+            "not UTF-8: invalid start byte, which in Windows-1252 is '\xfc'; save the file as UTF-8, which",
+            id="saved in a code page",
+        ),
+        *(
+            pytest.param(
+                lambda text, page=page: spreadsheet(text.encode().decode(page, "replace")),
+                2,
+                "response",
+                MISREAD,
+                id=page,
+            )
+            for page in ("cp1252", "cp1250", "cp1251", "mac_roman")
+        ),
+        pytest.param(
+            lambda text: spreadsheet(text, lambda cell: cell.encode("cp1252", "replace").decode("cp1252")),
+            2,
+            "response",
+            MISREAD,
+            id="letters lost in a code page",
+        ),
+        pytest.param(
+            lambda text: f"\ufeff{text}".encode().decode("cp1252", "replace").encode(),
+            1,
+            None,
+            "a spreadsheet read this file in another encoding than UTF-8, and saved other letters",
+            id="its mark misread",
+        ),
+        pytest.param(
+            lambda text: spreadsheet(text, lambda cell: cell.replace("\u2013", "-")),
+            2,
+            "response",
+            "not the response of this item, so the rating is of another",
+            id="words put right",
+        ),
+    ],
+)
+def test_a_sheet_that_a_spreadsheet_has_damaged_is_refused_by_what_happened(
+    tmp_path: Path, saved: Callable[[str], bytes], line: int, field: str | None, problem: str
+):
+    items = (item("a", LONG),)
+    error = refusal(lambda: read(tmp_path, saved(filled(rating_sheet(items, PATHS))), items))
+    assert (error.line, error.field) == (line, field)
+    assert problem in str(error)
+
+
 BAD_FILES: list[tuple[str | bytes, int | None, str | None, str]] = [
     ("", None, None, "empty: the first line must name the columns item, annotator, grade, confidence, reason"),
     ("item,annotator,grade\n", None, None, "there is no grade in it; what holds one is called grade"),
@@ -154,11 +252,18 @@ BAD_FILES: list[tuple[str | bytes, int | None, str | None, str]] = [
     ("item,annotator,grade,response\nb,ann,GOOD,The last boat.\n", 2, "response", "not the response of this item"),
     ("item,annotator,grade,seconds\na,ann,GOOD,-1\n", 2, "seconds", "should be greater than or equal to 0, not '-1'"),
     ("item,annotator,grade,part\na,ann,GOOD,tone\n", 2, "part", "'tone' is no part of the grading"),
-    (b"item,annotator,grade\na,ann,GOOD\nb,\xff,GOOD\n", 3, None, "not UTF-8: invalid start byte; save the file as"),
+    (
+        b"item,annotator,grade\na,ann,GOOD\nb,\xff,GOOD\n",
+        3,
+        None,
+        "which in Windows-1252 is '\xff'; save the file as UTF-8",
+    ),
     ("[]", None, None, "give other ratings as CSV, or as JSON with one a line"),
     (jsonl(*ROWS) + "x\n", 4, None, "a line must hold one rating as a JSON object"),
     (jsonl(without(ROWS[0], "annotator")), 1, "annotator", "missing; a rating needs"),
     (jsonl({**ROWS[0], "grade": ["GOOD"]}), 1, "grade", "should be a valid string, not a list"),
+    (jsonl({**ROWS[0], "item": 7}), 1, "item", "'7' is none of the 3 items"),
+    (jsonl({**ROWS[0], "annotator": True}), 1, "annotator", "should be a valid string, not true"),
     (jsonl({**ROWS[0], "grade": 0}), 1, "grade", "should be a valid string, not 0"),
     (jsonl(ROWS[0], ROWS[0]), 2, "item", "'ann' rated 'a' on line 1 already"),
     *(
@@ -234,11 +339,16 @@ def test_a_sheet_holds_what_a_rater_reads_and_room_for_what_they_say():
     assert rating_sheet([swaying], PATHS) == rating_sheet([item("a")], PATHS)
 
 
+SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20"
+
+
 def test_no_cell_of_a_sheet_is_run_by_a_spreadsheet():
     starts = ["=1", "+1", "-1", "@x", "\tx", "\rx", "\nx", "'=1", "''-", "'tis", "fine"]
+    starts += [f"{blank}{sign}1" for blank in (" ", "\xa0", "\u3000", "\u200b", " \ufeff ") for sign in SIGNS]
     items = [item(f"{start.strip()}{index}", start) for index, start in enumerate(starts)]
     rows = cells(rating_sheet(items, PATHS))[1:]
-    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))]
+    starting = {cell.lstrip(" \xa0\u3000\u200b\ufeff")[:1] for row in rows for cell in row}
+    assert not starting & {*SIGNS, "\t", "\r", "\n"}
 
 
 def test_what_no_file_can_hold_is_replaced_in_a_sheet_and_still_the_same_response(tmp_path: Path):
@@ -282,8 +392,7 @@ def test_a_sheet_that_is_filled_in_gives_back_what_was_filled_in(
     named: list[dict[str, Any]] = []
     for line, entry, (grade, confidence, reason, _) in zip(lines, items, rows.values(), strict=True):
         # What a rater types is theirs: a spreadsheet keeps it with an apostrophe where it would run it.
-        typed = f"'{reason}" if re.match(r"'*[=+\-@\t\r\n]", reason) else reason
-        line[1:5] = annotator, grade or "", "" if confidence is None else str(confidence), typed
+        line[1:5] = guarded(annotator), grade or "", "" if confidence is None else str(confidence), guarded(reason)
         fields = {"grade": grade, "confidence": confidence, "reason": reason, "response": entry.text}
         named.append({"item": entry.key, "annotator": annotator, **fields})
     expected = tuple(
