@@ -145,7 +145,7 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Benc
     What a rater has rated in the study stays; the same file again adds nothing. Raters are found by their pseudonym;
     those of a labelling tool are called by their number in it.
     """
-    from dspy_proact.files.labels import labels_in
+    from dspy_proact.files.labels import LabelFile, counted_words, labels_in
     from dspy_proact.files.rows import read_bytes, text_of
     from dspy_proact.label.exchange import import_labels, runs_of
     from dspy_proact.label.offline import import_saved
@@ -163,14 +163,20 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Benc
         for file in files:
             text = text_of(read_bytes(str(file), "a file of ratings"), str(file))
             if text.lstrip()[:1] == "{":
-                added = import_saved(store, items, text, str(file))
+                added, read = import_saved(store, items, text, str(file)), LabelFile(())
             else:
                 read = labels_in(text, str(file), parts)
                 if not read.labels:
                     raise CorpusError("the grade is empty on every line; fill it in", source=str(file))
                 added = import_labels(store, items, read.labels)
-            known = f"; {added.known} were there, {added.differing} of them with another grade, which stays"
-            say(f"{file}: {counted(added.new, 'rating')} added{known if added.known else ''}.")
+            notes = (
+                (added.known, f"{added.known} were there, {added.differing} of them with another grade, which stays"),
+                (added.undone, f"{added.undone} that the rater has undone stay undone"),
+                (read.ungraded, f"{counted(read.ungraded, 'line')} without a grade"),
+                (read.left_out, f"not counted by the labelling tool: {counted_words(read.left_out)}"),
+                (not added.new | added.known | added.undone, "the file has none"),
+            )
+            say("; ".join([f"{file}: {counted(added.new, 'rating')} added", *(note for of, note in notes if of)]) + ".")
     say_next(Next.CHOSEN if pairs else Next.RATED, benchmark=chosen.words, run=None, file=study)
 
 

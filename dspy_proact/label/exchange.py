@@ -161,6 +161,8 @@ class Imported:
     """Those of a rater who had rated or skipped the item: what stands in the study stays."""
     differing: int
     """Of these, with another grade."""
+    undone: int
+    """Those that were added before and that the rater has undone since: they stay undone."""
 
 
 def import_labels(store: Store, items: Sequence[StudyItem], labels: Sequence[Label]) -> Imported:
@@ -207,7 +209,7 @@ def _submission(label: Label, item: StudyItem) -> Submission:
 def add_ratings(store: Store, by_rater: Mapping[str, Sequence[Submission]]) -> Imported:
     """Add ratings and skips, as far as the study has none of the rater's for the item; each gets its place."""
     grades = {(rating.rater, rating.item, rating.repeated): rating.grade for rating in store.ratings()}
-    new = known = differing = 0
+    new = known = differing = undone = 0
     for name, submissions in by_rater.items():
         rater = store.rater_named(name) or store.add_rater(name)
         states = {(slot.item, slot.repeated): slot.state for slot in store.slate(rater.number)}
@@ -215,10 +217,12 @@ def add_ratings(store: Store, by_rater: Mapping[str, Sequence[Submission]]) -> I
         due = [one for one, stands in zip(submissions, there, strict=True) if not stands]
         unplanned = [at for one in due if (at := (one.item, one.repeated)) not in states]
         store.assign(rater.number, lambda unplanned=unplanned: unplanned)
-        new += store.give(rater.number, *due)
+        given = store.give(rater.number, *due)
+        new += given
+        undone += len(due) - given  # by its key each of these is in the log
         known += sum(there)
         differing += sum(
             stands and one.grade != grades.get((rater.name, one.item, one.repeated), "")
             for one, stands in zip(submissions, there, strict=True)
         )
-    return Imported(new, known, differing)
+    return Imported(new, known, differing, undone)

@@ -5,7 +5,9 @@ is kept in the browser under the study and the rater, and saved as JSON, which t
 """
 
 import json
+import time
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Literal
 
 from markupsafe import Markup
@@ -21,6 +23,10 @@ from dspy_proact.report.page.figures import PAGE, one_file, page_text, templates
 
 FORMAT = "dspy-proact offline ratings 1"
 """Names the format of what an offline page saves."""
+_EARLIEST = datetime(2020, 1, 1, tzinfo=UTC).timestamp()
+"""Seconds since the epoch; before it there was no such page, so that the clock of the machine was wrong."""
+_AHEAD = 86_400
+"""Seconds by which the clock of a rater's machine may be ahead of this one's."""
 
 
 def offline_page(store: Store, items: Iterable[StudyItem], name: str) -> tuple[Rater, str]:
@@ -74,12 +80,20 @@ def import_saved(store: Store, items: Sequence[StudyItem], text: str, source: st
         why = f"is another rater than the page was made for, number {saved.number}" if rater else "is no rater"
         raise file.error(f"{shown(saved.rater)} {why} of {store.path}", "rater")
     by_key, submissions = {item.key: item for item in items}, dict[tuple[str, bool], Submission]()
-    slate = {(slot.item, slot.repeated) for slot in store.slate(rater.number)}
+    slate, keys = {(slot.item, slot.repeated) for slot in store.slate(rater.number)}, store.keys_of(rater.number)
     for number, rated in enumerate(saved.ratings):
         item, at = by_key.get(rated.item), (rated.item, rated.repeated)
         if item is None or at not in slate or at in submissions:
             why = "is there twice" if at in submissions else "is not this rater's to rate, or its text has changed"
             raise file.error(f"{shown(rated.item)} {why}", f"ratings[{number}].item")
+        if keys.setdefault(rated.key, at) != at:
+            problem = "is the key of another rating too, so that one of the two would be lost"
+            raise file.error(problem, f"ratings[{number}].key")
+        if not rated.seconds:
+            raise file.error("is 0, and a rating takes time", f"ratings[{number}].seconds")
+        if rated.time is not None and not _EARLIEST <= rated.time <= time.time() + _AHEAD:
+            problem = f"is in the year {datetime.fromtimestamp(rated.time, UTC).year}; null stands for now"
+            raise file.error(problem, f"ratings[{number}].time")
         submissions[at] = store.turned(rater.number, item, rated)
         if misfit := item.misfit(submissions[at]):
             field, why = misfit

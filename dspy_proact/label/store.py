@@ -280,6 +280,11 @@ class Store:
             self._db.execute("UPDATE raters SET seen = ? WHERE rater = ?", (now, rater))
         return new
 
+    def keys_of(self, rater: int) -> dict[str, tuple[str, bool]]:
+        """The item, and whether it is a repeat, of each idempotency key in a rater's log; of what was undone too."""
+        rows = self._db.execute("SELECT key, item, repeated FROM log WHERE rater = ?", (rater,))
+        return {key: (item, bool(repeated)) for key, item, repeated in rows}
+
     def undo(self, rater: int, key: str) -> Rating | None:
         """Undo a rater's last rating or skip, which stays in the log and is marked; what it was, None without one.
 

@@ -137,30 +137,50 @@ def test_label_studio_and_argilla_are_read_as_they_export(proact, empty):
                 region("words", "labels", {"start": 0, "end": 5, "text": "=Labe", "labels": ["decisive"]}),
             ),
             annotation(13, region("grade", "choices", {"choices": ["FAIL"]})),
-            annotation(14, region("grade", "choices", {"choices": ["FAIL"]}), was_cancelled=True),
+            annotation(14, region("grade", "choices", {"choices": ["FAIL", "PASS"]}), was_cancelled=True),
+            annotation(
+                15,
+                region("grade", "choices", {"choices": ["PASS"]}),
+                region("reason", "textarea", {"text": ["First.", " Then. "]}),
+                {"type": "relation", "from_id": "a", "to_id": "b", "direction": "right"},
+            ),
+            annotation(
+                16, region("grade", "choices", {"choices": ["PASS"]}), region("reason", "textarea", {"text": []})
+            ),
         ],
         "predictions": [],
     }
-    Path("studio.json").write_text(json.dumps([task]), "utf-8")
+    bare = {"id": 6, "data": {"item": KEYS[2]}}
+    Path("studio.json").write_text(json.dumps([bare, task]), "utf-8")
     record = {
         "id": KEYS[1],
         "fields": {"response": TEXT},
         "metadata": {},
         "suggestions": {"grade": {"value": "PASS", "score": 0.9, "agent": "a model"}},
         "responses": {
-            "grade": [{"value": "PASS", "user_id": "u-1"}, {"value": "FAIL", "user_id": "u-2"}],
-            "confidence": [{"value": 2, "user_id": "u-2"}],
+            "grade": [
+                {"value": "PASS", "user_id": "u-1", "status": "submitted"},
+                {"value": "FAIL", "user_id": "u-2"},
+                {"value": "FAIL", "user_id": "u-3", "status": "draft"},
+                {"value": "FAIL", "user_id": "u-4", "status": "discarded"},
+                {"value": None, "user_id": "u-5"},
+            ],
+            "confidence": [{"value": 2, "user_id": "u-2"}, {"value": 2, "user_id": "u-3"}],
             "other": [{"value": ["a", "b"], "user_id": "u-2"}],
         },
         "vectors": {},
         "_server_id": "s",
     }
     Path("argilla.json").write_text(json.dumps([record]), "utf-8")
-    for _ in range(2):
-        imported(proact, "studio.json", "argilla.json")
+    for added in ("{} ratings added", "0 ratings added; {} were there, 0 of them with another grade, which stays"):
+        message, left_out = imported(proact, "studio.json", "argilla.json"), "not counted by the labelling tool"
+        assert f"studio.json: {added.format(4)}; {left_out}: cancelled (1)." in message
+        assert f"argilla.json: {added.format(2)}; {left_out}: discarded (1), draft (1)." in message
     assert ratings_of(empty) == [
         ("label-studio 12", KEYS[0], "", "PARTIAL", 4, "It hints.", 4.5),
         ("label-studio 13", KEYS[0], "", "FAIL", 3, "", 4.5),
+        ("label-studio 15", KEYS[0], "", "PASS", 3, "First.\nThen.", 4.5),
+        ("label-studio 16", KEYS[0], "", "PASS", 3, "", 4.5),
         ("argilla u-1", KEYS[1], "", "PASS", 3, "", 0.0),
         ("argilla u-2", KEYS[1], "", "FAIL", 2, "", 0.0),
     ]
@@ -188,6 +208,7 @@ def tasks(**changes):
         ("[]", "neither tasks of Label Studio (data, annotations) nor records of Argilla (id, fields, responses)"),
         (tasks(completed_by="ann@example.com"), "field '[0].annotations[0].completed_by"),
         (tasks(result=[{"from_name": "grade", "value": {"choices": ["PASS", "FAIL"]}}]), "result[0].value'"),
+        (tasks(was_cancelled=True), "file: there is no grade in it that counts; left out: cancelled (1)"),
         (tasks(result=[{"from_name": "quality", "value": {"choices": ["PASS"]}}]), "there is no grade in it"),
         (
             tasks(result=[{"from_name": "grade", "value": {"choices": ["GOOD"]}}]),

@@ -220,11 +220,13 @@ def file_of(db, **changes):
     with closing(Store.open(db)) as store:
         rated = {"item": store.units()[0][0], "repeated": "0", "grade": "PASS", "confidence": "4", "reason": ""}
         rated |= {"spans": [[0, 5]], "seconds": 1.5, "time": 1.7e9, "key": "0" * 32}
+        other = rated | {"item": store.units()[1][0]}
         document = {"format": "dspy-proact offline ratings 1", "study": store.id, "rater": "Ann", "number": 1}
         document["ratings"] = [rated]
     for name, value in changes.items():
         (document if name in document else rated)[name] = value
-    return json.dumps(document | ({"ratings": [rated, rated]} if changes.get("ratings") == "twice" else {}))
+    several = {"twice": [rated, rated], "one key": [rated, other], "none": []}.get(str(changes.get("ratings")))
+    return json.dumps(document if several is None else document | {"ratings": several})
 
 
 @pytest.mark.parametrize(
@@ -236,6 +238,10 @@ def file_of(db, **changes):
         ({"rater": "Bob"}, "field 'rater': 'Bob' is another rater than the page was made for, number 1 of study.db"),
         ({"ratings": {}}, "field 'ratings'"),
         ({"ratings": "twice"}, "field 'ratings[1].item'"),
+        ({"ratings": "one key"}, "field 'ratings[1].key': is the key of another rating too, so that one of the two"),
+        ({"time": 0}, "field 'ratings[0].time': is in the year 1970; null stands for now"),
+        ({"time": 9e10}, "field 'ratings[0].time': is in the year 4821; null stands for now"),
+        ({"seconds": 0}, "field 'ratings[0].seconds': is 0, and a rating takes time"),
         ({"item": "other"}, "field 'ratings[0].item': 'other' is not this rater's to rate, or its text has changed"),
         ({"grade": "GOOD"}, "field 'ratings[0].grade': is none of the grades of this item"),
         ({"grade": ""}, "field 'ratings[0].confidence'"),
@@ -255,6 +261,27 @@ def test_a_damaged_file_is_refused_with_a_reason_and_nothing_of_it_is_kept(proac
     assert ratings_of(study) == []
     Path("ann.json").write_text(file_of(study), "utf-8")
     assert proact("label", "import", study, "ann.json")[0] == 0
+
+
+def test_no_rating_is_lost_without_a_word(proact, refused, study):
+    """One whose key an earlier file had, one that was undone since, and a file without any."""
+    exported(proact, study)
+
+    def imported(**changes):
+        Path("ann.json").write_text(file_of(study, **changes), "utf-8")
+        return unwrapped(proact("label", "import", study, "ann.json")[2])
+
+    assert "ann.json: 0 ratings added; the file has none." in imported(ratings="none")
+    assert "ann.json: 1 rating added." in imported(time=None)
+    with closing(Store.open(study)) as store:
+        other = store.units()[1][0]
+    Path("ann.json").write_text(file_of(study, item=other), "utf-8")
+    assert "'ratings[0].key': is the key of another rating too" in unwrapped(
+        refused("label", "import", study, "ann.json")
+    )
+    with closing(Store.open(study)) as store:
+        store.undo(1, "u1")
+    assert "ann.json: 0 ratings added; 1 that the rater has undone stay undone." in imported()
 
 
 def test_a_page_is_for_one_rater_who_has_something_to_rate(proact, refused, study):

@@ -1,6 +1,7 @@
 """Sheets of ratings of any benchmark: what is printed, what comes back in any form, and what is refused."""
 
 import csv
+import json
 from collections.abc import Callable, Iterator, Sequence
 from io import StringIO
 from pathlib import Path
@@ -131,6 +132,20 @@ def test_a_line_without_a_grade_is_left_out_and_counted(tmp_path: Path):
     assert (study.grades, study.ungraded) == (EXPECTED, 2)
     assert "lines without a grade, left out: 2" in study.notes(PATHS.nouns)
     assert read(tmp_path, jsonl(*ROWS, {"item": "b", "annotator": "bob", "grade": None})).ungraded == 1
+
+
+def test_what_a_labelling_tool_does_not_count_is_left_out_and_counted_and_a_name_may_be_a_number(tmp_path: Path):
+    given = [("GOOD", 7, "submitted"), ("FAIR", 8, "draft"), ("POOR", 9, "discarded"), (None, 10, None)]
+    answers = [{"value": value, "user_id": user, "status": status} for value, user, status in given]
+    record = {"id": 1, "fields": {}, "responses": {"grade": answers}}
+    study = read(tmp_path, json.dumps([{"id": "a", "fields": {}, "responses": None}, record]), (item("1"),))
+    assert [(row.rater, row.grade) for row in study.grades] == [("argilla 7", "GOOD")]
+    assert study.left_out == {"discarded": 1, "draft": 1}
+    assert "answers that the labelling tool does not count: discarded (1), draft (1)" in study.notes(PATHS.nouns)
+    assert [row.rater for row in read(tmp_path, jsonl({**ROWS[0], "annotator": 3})).grades] == ["3"]
+    made = {"completed_by": 1, "result": [{"from_name": "grade", "value": {"choices": ["GOOD"]}}]}
+    twice = json.dumps([{"data": {"item": "a"}, "annotations": [made, made]}])
+    assert "'label-studio 1' rated 'a' in [0] already" in str(refusal(lambda: read(tmp_path, twice)))
 
 
 def test_a_response_that_is_given_must_be_that_of_the_item_but_for_ends_of_lines(tmp_path: Path):
