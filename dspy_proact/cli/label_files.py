@@ -108,9 +108,9 @@ def _write_page(study: Path, name: str, out: Path | None, chosen: BenchmarkChoic
 
     runs = runs_of(study)
     with closing(Store.open(study)) as store:
-        rated = rated_of(chosen.known(*runs), list(map(summary_of, runs)), store.study.design.kind)
-        items = store.chosen(rated, complete=False)
-        rater, page = offline_page(store, items, name)
+        declared = chosen.known(*runs)
+        rated = rated_of(declared, list(map(summary_of, runs)), store.study.design.kind)
+        rater, page = offline_page(store, store.chosen(rated, complete=False), name, declared)
     written(page, out or FOLDER / f"{study.stem}--{rater.number}.html", study)
     say(f"Send it to {rater.name}, who opens it in a browser, rates, and saves a file for `label import {study} FILE`.")
 

@@ -356,6 +356,7 @@ class Execution:
             labels=tuple(declared.labels),
             control_labels=tuple(declared.controls.labels) if declared.controls else (),
             nouns=declared.nouns,
+            about=declared.about,
             measures=tuple(measure.under(self._settings) for measure in declared.measures),
             system_prompt=answering.system_prompt,
             learned_on=answering.learned_on,

@@ -29,6 +29,16 @@ class Part:
     """What its levels mean, by level, where a case does not say so itself."""
 
     @property
+    def rater_question(self) -> str:
+        """What a rater is asked, a question."""
+        named = self.name.replace("_", " ")
+        return self.question or (f"How is “{named}” graded?" if named else "Which grade does the response earn?")
+
+    def described(self, level: str) -> str:
+        """A level with what it means, as far as that is declared."""
+        return f"{level}: {self.criteria[level]}" if level in self.criteria else level
+
+    @property
     def weight(self) -> Literal["quadratic", "none"]:
         """How disagreement grows with the distance of two levels: by its square; on a nominal scale any is 1."""
         return "quadratic" if self.scale == "ordinal" else "none"

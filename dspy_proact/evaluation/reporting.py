@@ -147,6 +147,8 @@ class Reporting:
     """Names of the measures that every report shows, the others with `--explain` only; None for all."""
     notes: tuple[str, ...] = ()
     """References of every summary, in sentences."""
+    meta: frozenset[str] | None = None
+    """Keys of a case's `meta` that `show` prints and raters read; None for all."""
     ungrouped: frozenset[str] = frozenset()
     """Keys of a case that are text and no group."""
     breakdowns: tuple[str, ...] = ()
@@ -173,3 +175,8 @@ class Reporting:
     """What it adds to a `report.study.RatingStudy` of a part of the grading."""
     citation: str = ""
     """What to cite, as a BibTeX entry."""
+
+    def details(self, meta: Mapping[str, str | int]) -> tuple[PageSection, ...]:
+        """What a case declares in `meta`, for `show` and raters: one section, or none."""
+        terms = terms_of({key: value for key, value in meta.items() if self.meta is None or key in self.meta})
+        return (PageSection("details", "terms", terms),) if terms else ()

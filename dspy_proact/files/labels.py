@@ -194,7 +194,7 @@ def _of_tool(text: str, source: str, parts: Collection[str]) -> LabelFile:
     if read is None:
         problem = "neither tasks of Label Studio (data, annotations) nor records of Argilla (id, fields, responses)"
         raise CorpusError(f"{problem}; give other ratings as CSV, or as JSON with one a line", source=source)
-    labels = tuple(label for row in rows for given in read(row, names, left_out) for label in given.labels(parts))
+    labels = tuple(label for row in rows for answers in read(row, names, left_out) for label in answers.labels(parts))
     return LabelFile(labels, left_out=dict(sorted(left_out.items())))
 
 

@@ -32,6 +32,7 @@ from dspy_proact.label.study import (
     Rater,
     StudyItem,
     Submission,
+    briefing_of,
     practice_passed,
 )
 from dspy_proact.report.page.figures import templates
@@ -135,7 +136,8 @@ class _Pages:
         """What to do, at any time."""
         rater = self._rater(request)
         practised = bool(self._store.practice(rater.number)) or not self._practice
-        return self._page("briefing.html", request, rater, declared=self._of.declared, practised=practised)
+        briefing = briefing_of(self._of.declared, self._of.items)
+        return self._page("briefing.html", request, rater, practised=practised, **briefing)
 
     async def rate(self, request: Request) -> Response:
         """What is next: practice until it is passed or over, then the first open place, and in the end nothing."""

@@ -217,9 +217,9 @@ def add_ratings(store: Store, by_rater: Mapping[str, Sequence[Submission]]) -> I
         due = [one for one, stands in zip(submissions, there, strict=True) if not stands]
         unplanned = [at for one in due if (at := (one.item, one.repeated)) not in states]
         store.assign(rater.number, lambda unplanned=unplanned: unplanned)
-        given = store.give(rater.number, *due)
-        new += given
-        undone += len(due) - given  # by its key each of these is in the log
+        added = store.give(rater.number, *due)
+        new += added
+        undone += len(due) - added  # the key of each is in the log
         known += sum(there)
         differing += sum(
             stands and one.grade != grades.get((rater.name, one.item, one.repeated), "")

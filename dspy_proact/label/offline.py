@@ -8,16 +8,17 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from markupsafe import Markup
 
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.files.rows import Id, JsonFile, OwnPart
 from dspy_proact.label.assignment import assign
 from dspy_proact.label.exchange import Imported, add_ratings
 from dspy_proact.label.store import Store, pseudonym
-from dspy_proact.label.study import Rater, StudyItem, Submission
+from dspy_proact.label.study import Rater, StudyItem, Submission, briefing_of
 from dspy_proact.plain_text import encodable, shown
 from dspy_proact.report.page.figures import PAGE, one_file, page_text, templates
 
@@ -29,7 +30,9 @@ _AHEAD = 86_400
 """Seconds by which the clock of a rater's machine may be ahead of this one's."""
 
 
-def offline_page(store: Store, items: Iterable[StudyItem], name: str) -> tuple[Rater, str]:
+def offline_page(
+    store: Store, items: Iterable[StudyItem], name: str, declared: Benchmark[Any, Any]
+) -> tuple[Rater, str]:
     """The rater of a pseudonym, and the page of what they are still to rate, as HTML that needs no other file.
 
     A new rater gets a slate and no link, for they rate from a file. Raises a `UsageError` where it is no pseudonym, or
@@ -55,6 +58,7 @@ def offline_page(store: Store, items: Iterable[StudyItem], name: str) -> tuple[R
         practice=False,
         study=f"{store.id}-{rater.number}",
         kind=store.study.design.kind,
+        **briefing_of(declared, by_key.values()),
         slate=Markup(json.dumps(identity).replace("<", "\\u003c")),
     )
     return rater, encodable(text)

@@ -1,7 +1,7 @@
 """What a study is, what people rate in it and what they give, as its file gives and takes them."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise, product
 from typing import Annotated, Any, ClassVar, Literal
@@ -183,8 +183,7 @@ class StudyItem:
     @property
     def question(self) -> str:
         """What a rater is asked."""
-        named = self.part.name.replace("_", " ")
-        return self.part.question or (f"How is “{named}” graded?" if named else "Which grade does the response earn?")
+        return self.part.rater_question
 
     @property
     def mark(self) -> str:
@@ -246,7 +245,7 @@ def items_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> tup
         readings = [Reading.of(outcome, summary.benchmark) for outcome in answered]
         for reading, part in product(readings, parts_of(declared)):
             (sections, criteria), case = _parted(reading.sections, part), reading.outcome.key
-            key = _digest(run, case, part.name)
+            key, sections = _digest(run, case, part.name), (*sections, *reading.details)
             items.append(StudyItem(key, run, case, part, sections, criteria, (reading.answer or "",)))
     if not items:
         raise UsageError(f"{', '.join(summary.path for summary in summaries)}: there is no response to rate")
@@ -275,6 +274,16 @@ def pairs_of(declared: Benchmark[Any, Any], a: Summary, b: Summary) -> tuple[Stu
     return tuple(paired)
 
 
+def briefing_of(declared: Benchmark[Any, Any], items: Iterable[StudyItem]) -> dict[str, Any]:
+    """What the pages say before the first item.
+
+    It is of the benchmark, `declared`, of those of its `parts` whose grades mean the same in every case, and whether
+    there are `criteria` beside a response.
+    """
+    parts, criteria = [part for part in parts_of(declared) if part.criteria], any(item.criteria for item in items)
+    return {"declared": declared, "parts": parts, "criteria": criteria}
+
+
 def rated_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary], kind: Kind) -> tuple[StudyItem, ...]:
     """What a study of this kind rates of runs; raises as `items_of` does, and where pairs are not of two runs."""
     if kind == "grades":
@@ -298,6 +307,7 @@ def practice_of(declared: Benchmark[Any, Any], seed: int) -> tuple[Practice, ...
         sections, criteria = _parted(tuple(reporting.sections(worked.case.view.model_dump(mode="json"))), main)
         answer = reporting.answer(answer_text(worked.answer.model_dump(mode="json")))
         key = _digest("practice", worked.name)
+        sections = (*sections, *reporting.details(worked.case.meta))
         item = StudyItem(key, "", worked.name, main, sections, criteria, (answer,))
         made.append(Practice(item, worked.label, worked.why or worked.rule))
     return tuple(made)

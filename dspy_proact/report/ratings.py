@@ -29,6 +29,9 @@ from dspy_proact.report.summary import Summary
 from dspy_proact.runs import Outcome, RunFolder, Scored, Settings, majority_label
 from dspy_proact.stats.plan import balanced_order
 
+_MODEL = "response_model"
+"""Key of the model in the `meta` of an item, which no rater sees."""
+
 
 @dataclass(frozen=True)
 class JudgeGrades:
@@ -94,7 +97,7 @@ def rated_items(summary: Summary, benchmark: Benchmark[Any, Any] | None = None) 
             views.get(outcome.key),
             answers.get(outcome.key),
             judged=grades[outcome.key].levels if outcome.key in grades else {},
-            meta={**outcome.meta, "response_model": summary.model},
+            meta={**outcome.meta, _MODEL: summary.model},
         )
         for outcome in summary.outcomes
         # Where no inputs were kept an item without a text would be one of which labels alone are known.
@@ -157,12 +160,13 @@ def rating_sheet(
     columns = ["item", "annotator", *(["part"] if several else []), "grade", "confidence", "reason"]
     columns += ["grades", "case", "response", *(["seconds"] if timed else []), *(["draw"] if draw else [])]
     rows: list[Sequence[Any]] = [columns]
-    levels = {part.name: " | ".join(reversed(part.levels)) for part in parts}
+    levels = {part.name: " | ".join(map(part.described, reversed(part.levels))) for part in parts}
     for item in items:
         if not item.ratable:
             continue
         try:
-            sections = reporting.sections(item.view.model_dump(mode="json")) if item.view else ()
+            sections = list(reporting.sections(item.view.model_dump(mode="json"))) if item.view else []
+            sections += reporting.details({name: value for name, value in item.meta.items() if name != _MODEL})
             case = "\n\n".join(f"{name}: {text}" for section in sections for name, text in section.items)
             response = "" if item.text is None else reporting.answer(item.text)
         except (KeyError, TypeError, AttributeError, ValueError) as error:

@@ -26,11 +26,13 @@ class Reading:
     """Of each of the outcome's verdicts, in their order."""
     answer: str | None
     """As text; None where there is none."""
+    details: tuple[PageSection, ...] = ()
+    """What the case declares beside that."""
 
     @property
     def texts(self) -> Iterator[str]:
         """Every text in it."""
-        yield from (text for section in self.sections for _, text in section.items)
+        yield from (text for section in (*self.sections, *self.details) for _, text in section.items)
         yield self.answer or ""
         for grounds in self.grounds:
             yield grounds.reasons
@@ -43,7 +45,7 @@ class Reading:
         try:
             answer = None if outcome.response is None else reporting.answer(outcome.response)
             sections, grounds = tuple(reporting.sections(outcome.view)), tuple(map(reporting.grounds, outcome.verdicts))
-            return cls(outcome, sections, grounds, answer)
+            return cls(outcome, sections, grounds, answer, reporting.details(outcome.meta))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RunError(f"{outcome.key!r} cannot be read: {type(error).__name__}") from error
 
@@ -75,7 +77,7 @@ def reading_document(reading: Reading, nouns: Nouns) -> dict[str, Any]:
     document = outcome_document(reading.outcome, nouns)
     for verdict, grounds in zip(document["verdicts"], reading.grounds, strict=True):
         verdict.update(grounds_document(grounds))
-    return document | {"sections": sections_document(reading.sections)}
+    return document | {"sections": sections_document((*reading.sections, *reading.details))}
 
 
 def grounds_document(grounds: Grounds | None) -> dict[str, Any]:
@@ -108,7 +110,7 @@ def print_reading(console: Console, named: Sequence[tuple[str, Reading | None]],
     sheet, (_, first) = Sheet(console), named[0]
     assert first, "the run that is shown has the case"
     sheet.line(in_a_line(f"{first.outcome.stratum}  {first.outcome.key}"), "bold reverse")
-    print_sections(sheet, first.sections)
+    print_sections(sheet, (*first.sections, *first.details))
     sheet.columns([reading_column(name, reading, labels, sheet.styled) for name, reading in named])
 
 

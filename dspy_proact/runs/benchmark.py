@@ -67,7 +67,7 @@ class Case:
     """What scores are reported by."""
     view: BaseModel
     meta: Mapping[str, str | int] = field(default_factory=dict[str, str | int])
-    """What only grouping and export read."""
+    """What no program sees, such as the right answer: for grading, grouping, export, `show` and raters."""
     chain: str = ""
     """Cases of one chain, which share group and stratum, are answered one after another in the order of the benchmark,
     each with the answers before it; empty for a case that needs no other's answer."""

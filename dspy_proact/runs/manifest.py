@@ -196,6 +196,8 @@ class Manifest(Claimed[Identity]):
     labels: tuple[str, ...]
     """From best to worst; the first is a full pass."""
     nouns: Nouns = Nouns()
+    about: str = ""
+    """What the benchmark measures, a sentence; empty where it does not say, and in runs of before it was kept."""
     measures: tuple[Measure, ...] = ()
     control_labels: tuple[str, ...] = ()
     """Of control cases, from best to worst."""

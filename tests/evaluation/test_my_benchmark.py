@@ -2,19 +2,23 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
 from builders.benchmarks import TEXT, write_mine
 from builders.studies import rows_of, sheet_with
 from drivers.child import Child, code
+from drivers.labelling import joined, serving
 
-from dspy_proact import Case, Evaluation, Scored, Trial, stats
+from dspy_proact import Case, Evaluation, RunFolder, Scored, Trial, stats, summarize
 from dspy_proact.compile.measured import Examined, measured_of
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation import registry
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.evaluation.tuning import CardRows
+from dspy_proact.label.serving import open_study
+from dspy_proact.label.study import Design
 
 NAMED = ["--benchmark", "mine.py"]
 OURS = sorted(path.parent.name for path in registry.FOLDER.glob("*/benchmark.py"))
@@ -120,6 +124,60 @@ def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run
     tuned = ("optimize", "judge", *NAMED, "--run", "run", "--ratings", "filled.csv", "--folds", 2)
     status, out, err = proact(*tuned, "--optimizer", "search", "--trials", 2, "--out", "tuned", "--json")
     assert (status, json.loads(out)["items"]) == (0, 8), err
+
+
+RATED = """
+from dataclasses import replace
+
+from dspy_proact import CaseSet, Part, People
+from mine import NextStep
+
+
+class Rated(NextStep):
+    name = "rated"
+    criteria = {"CLEAR": "It says who does what next.", "VAGUE": "It does not."}
+    people = People(parts=[Part("", ("VAGUE", "LONG", "CLEAR"), criteria=criteria)], briefing="You are the customer.")
+
+    def read(self, corpus, settings, revision=None):
+        cases = super().read(corpus, settings).cases
+        known = [replace(case, meta={"right_answer": f"Call about {case.key}."}) for case in cases]
+        return CaseSet.of("messages", known)
+"""
+
+
+def test_raters_and_readers_see_criteria_briefing_what_is_measured_and_what_a_case_declares(run, proact, monkeypatch):
+    Path("rated.py").write_text(RATED, "utf-8")
+    assert proact("eval", "--benchmark", "rated.py", "--out", "rated")[0] == 0
+    declared, design = benchmark_named("rated.py"), Design(count=2, ratings=1, raters=2, repeated=0)
+    collection = open_study(Path("study.db"), declared, [summarize(RunFolder("rated"))], design)
+    about, briefing = "Whether a reply to a customer names the next step.", "You are the customer."
+    with serving(collection) as served:
+        ann = joined(served, "Ann")
+        before, page = ann.get("/briefing").text, ann.get("/rate").text
+    assert proact("label", "export", "study.db", "--benchmark", "rated.py", "--html", "--rater", "Bob")[0] == 0
+    offline = Path("labels/study--2.html").read_text("utf-8")
+    for text in (before, offline):
+        assert all(words in text for words in (about, briefing, "It says who does what next.", "the criteria beside"))
+    for text in (page, offline):
+        assert re.search(
+            r"right answer</dt><dd>.*Call about (late|missing|double|refund|vat|wrong|broken|address)", text
+        )
+        assert "It says who does what next." in text
+    assert proact("label", "sheet", "rated", "--benchmark", "rated.py", "--out", "sheet.csv")[0] == 0
+    row = rows_of(Path("sheet.csv"))[0]
+    assert row["grades"] == "CLEAR: It says who does what next. | LONG | VAGUE: It does not."
+    assert row["case"].endswith(f"right answer: Call about {row['item']}.")
+    monkeypatch.setattr(registry, "_OWN", {})
+    assert "Call about late." in proact("show", "rated", "--case", "late")[1]
+    assert proact("report", "rated", "--html", "page.html")[0] == 0
+    assert f"<b>What it measures:</b> {about}" in Path("page.html").read_text("utf-8"), "a run keeps what is measured"
+
+
+def test_without_criteria_no_page_sends_raters_to_them(run):
+    collection = open_study(Path("study.db"), benchmark_named("mine.py"), [summarize(RunFolder("run"))], Design())
+    with serving(collection) as served:
+        before = joined(served, "Ann").get("/briefing").text
+    assert "Grade by the question beside the response" in before
 
 
 def test_what_a_drawn_sheet_says_to_type_next_names_the_file_without_which_no_score_is_corrected(

@@ -14,6 +14,7 @@ from drivers.terminal import unwrapped
 from playwright.sync_api import Error, expect
 
 from dspy_proact import RunFolder, summarize
+from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.label.offline import offline_page
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, Study, StudyRun, items_of, pairs_of, run_key
@@ -49,8 +50,6 @@ def judged(path, text=TEXT, model="openai/m"):
 @pytest.fixture
 def study(proact):
     """A study of three responses, to be rated by two, without a repeat."""
-    from dspy_proact.evaluation.registry import benchmark_named
-
     summary = summarize(RunFolder(judged("run")))
     items = items_of(benchmark_named("proactbench"), [summary])
     of = (StudyRun(run_key(summary), "run"),)
@@ -128,7 +127,7 @@ def test_two_raters_of_one_browser_keep_apart_and_a_share_may_be_saved(proact, s
         first = json.loads(saved(page))
     assert [len(first["ratings"]), first["ratings"][0]["grade"]] == [1, "PASS"]
     with closing(Store.open(study)) as store:
-        _, other = offline_page(store, _items(study), "Bob")
+        _, other = offline_page(store, _items(study), "Bob", benchmark_named("proactbench"))
     file.write_text(other, "utf-8")
     with visit(browser, file) as page:
         page.click("#go")
@@ -167,14 +166,10 @@ def test_a_rating_outlives_a_browser_that_crashes(proact, study, profile, tmp_pa
 
 
 def _items(study):
-    from dspy_proact.evaluation.registry import benchmark_named
-
     return items_of(benchmark_named("proactbench"), [summarize(RunFolder(Path("run")))])
 
 
 def test_choices_come_back_as_they_were_meant_whichever_stood_first(proact, browser):
-    from dspy_proact.evaluation.registry import benchmark_named
-
     runs = [summarize(RunFolder(judged(name, f"The {name} text.", model=name))) for name in ("one", "other")]
     items = pairs_of(benchmark_named("proactbench"), *runs)
     of = tuple(StudyRun(run_key(one), one.path) for one in runs)
@@ -198,7 +193,7 @@ def test_everybody_can_use_the_page_and_texts_of_others_are_text_in_it(tmp_path,
     """axe-core finds no violation on any of its steps, nor is it wider than a phone; the pseudonym attacks as well."""
     collection = collected(tmp_path / "study.db", [item(1, ATTACK)], ratings=1, raters=1)
     with closing(collection.store) as store:
-        _, text = offline_page(store, collection.items, "<script>alert(1)</script>")
+        _, text = offline_page(store, collection.items, "<script>alert(1)</script>", collection.declared)
     (tmp_path / "page.html").write_text(text, "utf-8")
     with visit(browser, tmp_path / "page.html", viewport={"width": 390, "height": 844}) as page:
 

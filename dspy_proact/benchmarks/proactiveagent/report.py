@@ -137,6 +137,7 @@ def _grounds(verdict: VerdictRecord) -> Grounds:
 
 
 REPORTING = Reporting(
+    meta=frozenset(),
     about_case=(
         "A turn is a moment of a person's work: the events up to now. The agent proposes a task or stays silent, and a "
         "judge says whether the person would accept that."

@@ -102,6 +102,7 @@ def _small(images: Any, world: World, step: Step) -> str:
 
 
 REPORTING = Reporting(
+    meta=frozenset(),
     about_case=_WORDS["about_case"],
     beside="interventions",
     foremost=frozenset({"interventions", "asks", "abstains", "useful", "blind", "asking", "category"}),

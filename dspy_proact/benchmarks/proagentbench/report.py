@@ -171,6 +171,7 @@ def _grounds(verdict: VerdictRecord) -> Grounds:
 
 
 REPORTING = Reporting(
+    meta=frozenset(),
     about_case=(
         "A moment is the begin of an event in a person's work. The agent says whether the person turns to an AI "
         "assistant now, and with what; the truth is what the person did."

@@ -268,6 +268,7 @@ def _grounds(verdict: VerdictRecord) -> Grounds:
 
 
 REPORTING = Reporting(
+    meta=frozenset(),
     about_case=(
         "A task is one person's documents, a few of which show what holds that person up, and the actions that may be "
         "taken: the assistant names the documents, describes the bottleneck and chooses the action."

@@ -130,9 +130,10 @@ class _Page:
 
     @property
     def about(self) -> str:
-        """What the benchmark measures, and what a case of it is; nothing of a benchmark that is not known here."""
-        declared = find_benchmark(self.first.benchmark)
-        return " ".join(filter(None, [declared and declared.about, self.first.reporting.about_case]))
+        """What the benchmark measures, which a run records, and what a case of it is."""
+        declared, manifest = find_benchmark(self.first.benchmark), self.first.manifest
+        about = declared.about if declared else manifest.about if manifest else ""
+        return " ".join(filter(None, [about, self.first.reporting.about_case]))
 
     @property
     def answer(self) -> Headline:

@@ -163,6 +163,7 @@ def published_pairs() -> PublishedPairs:
 
 
 REPORTING = Reporting(
+    meta=frozenset(),
     about_case=(
         "A trigger is a turn at which a good assistant would act on something that the user disclosed: one detail "
         "(EMERGENT), several that belong together (CRITICAL), or something beyond the task once the user says that "
