@@ -19,6 +19,7 @@ from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.evaluation.tuning import CardRows
 from dspy_proact.label.serving import open_study
 from dspy_proact.label.study import Design
+from dspy_proact.report import Reporting
 
 NAMED = ["--benchmark", "mine.py"]
 OURS = sorted(path.parent.name for path in registry.FOLDER.glob("*/benchmark.py"))
@@ -171,6 +172,17 @@ def test_raters_and_readers_see_criteria_briefing_what_is_measured_and_what_a_ca
     assert "Call about late." in proact("show", "rated", "--case", "late")[1]
     assert proact("report", "rated", "--html", "page.html")[0] == 0
     assert f"<b>What it measures:</b> {about}" in Path("page.html").read_text("utf-8"), "a run keeps what is measured"
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_what_a_case_of_the_package_declares_shows_no_rater_its_right_answer(name):
+    assert benchmark_named(name).reporting.details({"curated_response": "Call Ann.", "turn": 2}) == ()
+
+
+def test_a_benchmark_names_the_keys_that_raters_see():
+    meta = {"right_answer": "Call Ann.", "source": "tickets of May"}
+    (section,) = Reporting(meta=frozenset({"source"})).details(meta)
+    assert section.items == (("source", "tickets of May"),)
 
 
 def test_without_criteria_no_page_sends_raters_to_them(run):

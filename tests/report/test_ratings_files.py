@@ -135,8 +135,8 @@ def test_a_line_without_a_grade_is_left_out_and_counted(tmp_path: Path):
 
 
 def test_what_a_labelling_tool_does_not_count_is_left_out_and_counted_and_a_name_may_be_a_number(tmp_path: Path):
-    given = [("GOOD", 7, "submitted"), ("FAIR", 8, "draft"), ("POOR", 9, "discarded"), (None, 10, None)]
-    answers = [{"value": value, "user_id": user, "status": status} for value, user, status in given]
+    responses = [("GOOD", 7, "submitted"), ("FAIR", 8, "draft"), ("POOR", 9, "discarded"), (None, 10, None)]
+    answers = [{"value": value, "user_id": user, "status": status} for value, user, status in responses]
     record = {"id": 1, "fields": {}, "responses": {"grade": answers}}
     study = read(tmp_path, json.dumps([{"id": "a", "fields": {}, "responses": None}, record]), (item("1"),))
     assert [(row.rater, row.grade) for row in study.grades] == [("argilla 7", "GOOD")]

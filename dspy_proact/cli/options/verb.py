@@ -223,7 +223,7 @@ def _configured(path: Path, of: Verb, typed_flags: Collection[str]) -> list[str]
 
     try:
         with open_to_read(path) as file:
-            configured = tomllib.loads(read_contents(file).decode("utf-8-sig"))
+            configured = tomllib.loads(read_contents(file).decode())
     except OSError as error:
         raise click.UsageError(f"--config {path}: cannot be read: {error.strerror}") from None
     except ValueError as error:  # not UTF-8, or not TOML
