@@ -115,7 +115,7 @@ def requests(server: Server) -> dict[str, Any]:
 def exported(run: str, form: str = "csv") -> dict[str, str]:
     """The hash of each column of an exported table, or of a whole file of another format."""
     command("export", run, "--format", form, "--out", "exported")
-    text = Path("exported").read_text("utf-8")
+    text = Path("exported").read_text("utf-8-sig")
     rows = list(csv.DictReader(text.splitlines(keepends=True))) if form == "csv" else [{"whole": text}]
     return {name: digest([row[name] for row in rows]) for name in rows[0]}
 
