@@ -148,6 +148,17 @@ def test_gaps_in_the_draw_are_refused(sheet, corrected, tmp_path):
     assert all(reason.endswith("drawn triggers have no rating, and nobody knows why") for reason in message)
 
 
+def test_a_sheet_opens_with_its_letters_and_says_what_a_spreadsheet_will_cut(proact, tmp_path):
+    """Of two runs of a longer and a shorter response; standard output is for programs and has no mark."""
+    for length, warned in ((32_767, False), (32_768, True)):
+        run = run_of(tmp_path / f"run{length}", [(CASES[0], "PASS")], text="\xfc" * length).path
+        status, _, err = proact("label", "sheet", run, "--out", f"{length}.csv")
+        message = "1 line with a cell of more than 32,767 characters, which spreadsheets cut."
+        assert (status, message in unwrapped(err)) == (0, warned), err
+        assert Path(f"{length}.csv").read_bytes().startswith(b"\xef\xbb\xbfitem,annotator,grade")
+    assert proact("label", "sheet", run, "--out", "-")[1].startswith("item,annotator,grade")
+
+
 def test_ratings_of_other_responses_are_refused(refused, run, tmp_path, sheet):
     assert f"none of its 147 rated items is a trigger of {run}" in refused("report", run, "--ratings", "sample")
     other = judged(tmp_path / "other", text="Call Ann.")
