@@ -15,7 +15,7 @@ from dspy_proact import Case, Evaluation, RunFolder, Scored, Trial, stats, summa
 from dspy_proact.compile.measured import Examined, measured_of
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation import registry
-from dspy_proact.evaluation.registry import benchmark_named
+from dspy_proact.evaluation.registry import benchmark_named, reporting_of
 from dspy_proact.evaluation.tuning import CardRows
 from dspy_proact.label.serving import open_study
 from dspy_proact.label.study import Design
@@ -176,7 +176,7 @@ def test_raters_and_readers_see_criteria_briefing_what_is_measured_and_what_a_ca
 
 @pytest.mark.parametrize("name", OURS)
 def test_what_a_case_of_the_package_declares_shows_no_rater_its_right_answer(name):
-    assert benchmark_named(name).reporting.details({"curated_response": "Call Ann.", "turn": 2}) == ()
+    assert reporting_of(name).details({"curated_response": "Call Ann.", "turn": 2}) == ()
 
 
 def test_a_benchmark_names_the_keys_that_raters_see():
