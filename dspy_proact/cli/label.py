@@ -116,7 +116,8 @@ def sheet(
     correctable = not any(part.name for part in parts_of(declared))  # else no score follows from a grade
     file = written(text, out or FOLDER / f"{name}.csv", *filter(None, (run, items)), encoding=ENCODING)
     if cut := cut_rows(text):
-        say(f"{counted(cut, 'line')} with a cell of more than {LONGEST_CELL:,} characters, which spreadsheets cut.")
+        long = f"{counted(cut, 'line')} with a cell of more than {LONGEST_CELL:,} characters"
+        say(f"{long}, which spreadsheets cut; `label serve` shows all of it.")
     message = f"Fill in annotator and grade in {file}, a copy for each rater."
     if drawn and correctable and enough and enough <= drawn.count:
         split = f"{message} Raters may split the rows."

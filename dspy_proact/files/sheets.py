@@ -129,7 +129,7 @@ class CsvSheet:
             return cls(None, (), ())
         if any(rows[0][1][0].startswith(_BOM.decode(page)) for page in _CODE_PAGES):
             problem = "a spreadsheet read this file in another encoding than UTF-8, and saved other letters"
-            raise rows[0][0].error(f"{problem}; open the file as it was before that as UTF-8")
+            raise rows[0][0].error(f"{problem}; open the sheet as it was written as UTF-8, and copy the grades into it")
         columns = [cell.strip().lower() for cell in rows[0][1]]
         while columns and not columns[-1]:  # spreadsheets may write nameless columns after the last
             columns.pop()

@@ -153,7 +153,7 @@ def test_a_sheet_opens_with_its_letters_and_says_what_a_spreadsheet_will_cut(pro
     for length, warned in ((32_767, False), (32_768, True)):
         run = run_of(tmp_path / f"run{length}", [(CASES[0], "PASS")], text="\xfc" * length).path
         status, _, err = proact("label", "sheet", run, "--out", f"{length}.csv")
-        message = "1 line with a cell of more than 32,767 characters, which spreadsheets cut."
+        message = "1 line with a cell of more than 32,767 characters, which spreadsheets cut; `label serve` shows"
         assert (status, message in unwrapped(err)) == (0, warned), err
         assert Path(f"{length}.csv").read_bytes().startswith(b"\xef\xbb\xbfitem,annotator,grade")
     assert proact("label", "sheet", run, "--out", "-")[1].startswith("item,annotator,grade")
