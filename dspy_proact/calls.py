@@ -8,7 +8,7 @@ import json
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -267,6 +267,9 @@ class Usage:
     """What one role has used, every attempt counted."""
 
     calls: int
+    """Retries included."""
+    retries: int = field(default=0, kw_only=True)
+    """Further attempts at a request, as far as it is known which attempts are of one request."""
     prompt_tokens: int | None
     """None, as the other counts, where answers came and none with a count."""
     completion_tokens: int | None
@@ -292,7 +295,14 @@ class Usage:
             _sum(self.cached_tokens, other.cached_tokens),
             usd,
             "; ".join(dict.fromkeys(filter(None, (self.reason, other.reason)))) or None,
+            retries=self.retries + other.retries,
         )
+
+    @property
+    def attempts(self) -> str:
+        """The calls in words, with the retries among them."""
+        retries = f" ({self.retries:,} {'retry' if self.retries == 1 else 'retries'})" if self.retries else ""
+        return f"{self.calls:,} calls{retries}"
 
     @property
     def tokens(self) -> str:
@@ -314,18 +324,19 @@ class CallTally:
 
     Attributes:
         calls: All of them.
+        retries: Those of them that were further attempts at a request.
         replies: Those that were answered.
         silent: Answers that came without token counts.
         prompts: What is known of their prompts.
     """
 
     def __init__(self) -> None:
-        self.calls = self.replies = self.silent = 0
+        self.calls = self.retries = self.replies = self.silent = 0
         self.prompts = PromptCounts()
         self._counts = dict[int, list[int]]()
         """Calls and tokens of prompt, completion, cache reads and cache writes, by the size of the prompt."""
 
-    def add(self, call: Call) -> None:
+    def add(self, call: Call, retry: bool = False) -> None:
         """Count one more."""
         prompt = call.prompt_tokens or 0
         size = sum(prompt > size for size in SIZES)
@@ -334,6 +345,7 @@ class CallTally:
         for column, count in enumerate((1, *tokens)):
             counts[column] += count
         self.calls += 1
+        self.retries += retry
         if call.error is None:
             self.replies += 1
             self.silent += call.prompt_tokens is None or call.completion_tokens is None
@@ -351,8 +363,8 @@ class CallTally:
             usd = sum(known, 0.0) if len(known) == len(costs) else None
             reason = None if usd is not None else "no price is known for prompts of that length"
         if self.silent and not prompt + completion:
-            return Usage(self.calls, None, None, None, usd, reason)
-        return Usage(self.calls, prompt, completion, cached, usd, reason)
+            return Usage(self.calls, None, None, None, usd, reason, retries=self.retries)
+        return Usage(self.calls, prompt, completion, cached, usd, reason, retries=self.retries)
 
 
 _collected: ContextVar[list[Call] | None] = ContextVar("dspy_proact_calls", default=None)

@@ -193,7 +193,9 @@ class LastEvents:
         for event in events:
             key, grade, failure = event.key, event.grade, event.failure
             case, judge = sys.intern(key.case), key.judge and sys.intern(key.judge)
-            self._count(event.calls, judge, event.time)
+            self._count((), judge, event.time)
+            for call in event.calls:  # of an older run, which does not say which attempts are of one request
+                self._count((call,), judge)
             if event.attempts and not event.calls:
                 self._uncounted[key.stage, judge, key.epoch, key.judge_epoch].add(case)
             stopped = event.answer is None and not grade and not failure
@@ -233,11 +235,12 @@ class LastEvents:
             self.reopened[key.case, key.epoch][key] = key.stage, before
 
     def _tally(self, attempts: Sequence[Call], judge: str | None, *, reused: bool = False) -> None:
-        for attempt in attempts:
-            self._tallies[attempt.role, judge if attempt.role == "judge" else None, reused].add(attempt)
+        for number, attempt in enumerate(attempts):
+            tally = self._tallies[attempt.role, judge if attempt.role == "judge" else None, reused]
+            tally.add(attempt, retry=number > 0)
 
     def _count(self, attempts: Sequence[Call], judge: str | None, *times: float) -> None:
-        """Count attempts, and the time from the first one to the last event."""
+        """Count the attempts at a call, and the time from the first one to the last event."""
         self._tally(attempts, judge)
         if times := (*times, *(attempt.started for attempt in attempts)):
             first, last = self._span or (times[0], times[0])

@@ -85,7 +85,7 @@ def assert_is_a_document(result: dict[str, Any]) -> None:
         if "value" in item:
             assert list(item) in (["value", "low", "high"], ["value", "low", "high", "reason"]), path
         if "usd" in item:
-            names = ["calls", "prompt_tokens", "completion_tokens", "cached_tokens", "usd"]
+            names = ["calls", "retries", "prompt_tokens", "completion_tokens", "cached_tokens", "usd"]
             assert list(item) in (names, [*names, "reason"]), path
 
 
