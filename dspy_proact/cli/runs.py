@@ -161,6 +161,7 @@ _FEW = 30
 _OF_LISTS = ("--grade", "--stratum", "--phase", "--unverified", "--unscored", "--disagree", "--search", "--limit")
 """Options that choose among cases."""
 _COUNT = click.IntRange(1, 10**9)
+_UNSCORED = "unscored"
 
 
 @dataclass(frozen=True)
@@ -180,11 +181,9 @@ class _Choice:
 
     def among(self, run: "ShownRun", other: "ShownRun | None") -> "list[Outcome]":
         """The cases that apply, in the order of the run; raises `UsageError` where a name is none of the run's."""
-        if any(name.casefold() == "unscored" for name in self.grade):
-            raise UsageError("--grade unscored: is not a grade; use --unscored")
         if self.phases:
             require_phases(run.nouns, run.path)
-        labels = known_names("--grade", self.grade, run.labels)
+        labels = known_names("--grade", self.grade, (*run.labels, _UNSCORED))
         strata = known_names("--stratum", (*self.strata, *self.phases), run.strata)
 
         def differs(outcome: "Outcome") -> bool:
@@ -196,11 +195,11 @@ class _Choice:
         matching = [
             outcome
             for outcome in run.outcomes
-            if (not labels or outcome.label in labels)
+            if (not labels or outcome.label in labels or (_UNSCORED in labels and outcome.state == _UNSCORED))
             and (not strata or outcome.stratum in strata)
             and (self.epoch is None or outcome.epoch == self.epoch)
             and (not self.unverified or outcome.unverified)
-            and (not self.unscored or outcome.state == "unscored")
+            and (not self.unscored or outcome.state == _UNSCORED)
             and (not self.disagree or differs(outcome))
         ]
         if self.search is None:
@@ -223,7 +222,7 @@ _CHOICE = Bundle(
             metavar="KEY",
             help="Show one case in full: its key, a unique beginning of it, or the key as listed.",
         ),
-        option.text("--grade", "GRADE", "Only this grade; repeatable.", several=True),
+        option.text("--grade", "GRADE", "Only this grade, or `unscored`; repeatable.", several=True),
         *strata_options("Only this stratum, such as a phase; CONTROL for control cases; repeatable."),
         option.flag("--unverified", "Only cases with a verdict whose quotes are not in the response."),
         option.flag("--unscored", "Only cases that were tried and have no grade."),
@@ -318,8 +317,6 @@ def _say_next_case(run: "ShownRun", key: str, **words: Words) -> None:
 
 
 def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: bool) -> None:
-    from rich.console import Console
-
     from dspy_proact.report import print_reading, reading_document
 
     key, epoch, of_key = _chosen(run, choice)
@@ -339,7 +336,7 @@ def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
     if other:
         otherwise = ", rephrased" if rephrased else ""
         named = [(f"{run.name} in {run.path}", reading), (f"{other.name} in {other.path}{otherwise}", beside)]
-    print_reading(Console(), named, run.labels_of[reading.outcome.stratum])
+    print_reading(named, run.labels_of[reading.outcome.stratum])
     if run.path.is_dir() and (reading.outcome.unread or reading.outcome.state == "unscored"):
         say("--transcript shows what was sent, and what came back.")
     if len(of_key) > 1:
@@ -359,8 +356,6 @@ def _chosen(run: "ShownRun", choice: _Choice) -> "tuple[str, int, list[Outcome]]
 
 
 def _show_calls(run: "ShownRun", choice: _Choice, benchmark: str | None, as_json: bool) -> None:
-    from rich.console import Console
-
     from dspy_proact.runs import RunFolder
 
     if not (folder := RunFolder(run.path)).exists:
@@ -376,7 +371,7 @@ def _show_calls(run: "ShownRun", choice: _Choice, benchmark: str | None, as_json
     if as_json:
         print_json(transcript_document(run.nouns.case, key, epoch, stages))
     else:
-        print_transcript(Console(), stages)
+        print_transcript(stages)
 
 
 def _say_stand_in(run: "ShownRun", other: "ShownRun | None", as_json: bool) -> None:

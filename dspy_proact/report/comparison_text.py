@@ -103,7 +103,7 @@ _MOST_LINES = 60
 """Of a system prompt, or of how two differ."""
 
 
-def print_comparison(comparison: "Comparison", console: Console, explain: bool = False) -> None:
+def print_comparison(comparison: "Comparison", console: Console | None = None, explain: bool = False) -> None:
     """Print headline and differences, lenient and strict; with `explain`, passes, breakdowns, methods and prompts."""
     sides = (("a", comparison.a), ("b", comparison.b))
     legend = [f"{name}: {side.model_name}{side.graded_by} ({side.path})" for name, side in sides]

@@ -359,7 +359,7 @@ def _row(row: CorrectedMean, nouns: Nouns) -> dict[str, Any]:
     return document(row, nouns) | ({} if row.rated else {"mean_of_the_rated_reason": "nothing is rated"})
 
 
-def print_corrected(corrected: Corrected, console: Console, explain: bool = False) -> None:
+def print_corrected(corrected: Corrected, console: Console | None = None, explain: bool = False) -> None:
     """Print corrected scores beside the judge's; with `explain`, the method too."""
     nouns = corrected.summary.nouns
     headings = (nouns.stratum, "rated", "raters", "judge", "mean of the rated", "corrected")
@@ -379,7 +379,9 @@ def print_corrected(corrected: Corrected, console: Console, explain: bool = Fals
     )
 
 
-def print_corrected_comparison(compared: CorrectedComparison, console: Console, explain: bool = False) -> None:
+def print_corrected_comparison(
+    compared: CorrectedComparison, console: Console | None = None, explain: bool = False
+) -> None:
     """Print corrected differences; with `explain`, the method too."""
     nouns = compared.comparison.a.nouns
     rows = (

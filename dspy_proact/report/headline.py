@@ -50,6 +50,10 @@ def headline(summary: "Summary") -> Headline:
     if not summary.scored:
         text = f"{begin}{model} has no score, with {of_cases} scored{end}"
         return Headline(text, count=0, caveats=(f"Without a score: {listed(states)}.", *caveats(summary)))
+    if score.value is None:
+        text = f"{begin}{model} has no mean over {summary.nouns.strata}: {score.reason}, with {of_cases} scored{end}"
+        unscored = [f"Not in the score: {listed(states)}."] if states else []
+        return Headline(text, number=score, count=len(summary.scored), caveats=(*unscored, *caveats(summary)))
     by_stratum, further = summary.leading is summary.macro, ""
     for measure in (measure for measure in summary.shown_measures() if measure.name == summary.reporting.beside):
         value = summary.measured(summary.outcomes, by_stratum)[measure.name].value

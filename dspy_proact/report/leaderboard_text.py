@@ -158,7 +158,7 @@ def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
     }
 
 
-def print_leaderboard(board: Leaderboard, console: Console, explain: bool = False) -> None:
+def print_leaderboard(board: Leaderboard, console: Console | None = None, explain: bool = False) -> None:
     """Print the headline, the table, what each run is and how it differs; with `explain`, the details."""
     ranking, nouns = board.ranking, board.declared.nouns
     show(console, *leaderboard_headline(board).lines, _table(board))

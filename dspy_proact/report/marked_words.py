@@ -90,7 +90,7 @@ def _mean(pairs: Mapping[str, Sequence[tuple[Spans, Spans]]], groups: Mapping[st
     return cluster_mean(means, [groups[key] for key in pairs])
 
 
-def print_marked_words(rows: Sequence[MarkedWords], console: Console) -> None:
+def print_marked_words(rows: Sequence[MarkedWords], console: Console | None = None) -> None:
     """Print the overlap of each judge with people, and of people with each other."""
     if not rows:
         return

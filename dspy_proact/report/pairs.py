@@ -311,7 +311,7 @@ def pairs_document(study: PairStudy) -> dict[str, Any]:
     }
 
 
-def print_pairs(study: PairStudy, console: Console, explain: bool = False) -> None:
+def print_pairs(study: PairStudy, console: Console | None = None, explain: bool = False) -> None:
     """Print the headline, the shares and the raters; with `explain`, what the numbers are."""
     (a, b), published = study.names, study.published
     figures: Mapping[str, tuple[Estimate, float]] = published.figures if published else {}

@@ -263,7 +263,7 @@ def _study(of: LabellingPlan, plan: Plan) -> dict[str, Any]:
     return {**counts, "hours": plan.ratings * of.pace / 3600, "half_width": half_width}
 
 
-def print_plan(plan: LabellingPlan, console: Console) -> None:
+def print_plan(plan: LabellingPlan, console: Console | None = None) -> None:
     """Print how many raters, cases and ratings give the width, with what that rests on."""
     rows = [
         [

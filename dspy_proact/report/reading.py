@@ -102,7 +102,9 @@ def sections_document(sections: Iterable[PageSection]) -> list[dict[str, Any]]:
     ]
 
 
-def print_reading(console: Console, named: Sequence[tuple[str, Reading | None]], labels: Sequence[str]) -> None:
+def print_reading(
+    named: Sequence[tuple[str, Reading | None]], labels: Sequence[str], console: Console | None = None
+) -> None:
     """Print a case, with the responses of several runs to it; labels are all there are, from best to worst.
 
     `named` are who answered, and the reading; the first has one, None where a run does not have the case.

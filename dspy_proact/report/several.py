@@ -136,7 +136,7 @@ def several_document(several: SeveralRuns) -> dict[str, Any]:
     }
 
 
-def print_several(several: SeveralRuns, console: Console, explain: bool = False) -> None:
+def print_several(several: SeveralRuns, console: Console | None = None, explain: bool = False) -> None:
     """Print headline, scores, differences from the first run and what each is; with `explain` all comparisons."""
     first = several_headline(several)
     show(console, *first.lines, _scores(several), _differences(several))

@@ -126,7 +126,7 @@ def _estimate(estimate: Estimate, nouns: Nouns) -> dict[str, Any]:
     return asdict(in_nouns(estimate, nouns))
 
 
-def print_studies(studies: "Sequence[RatingStudy]", console: Console, explain: bool = False) -> None:
+def print_studies(studies: "Sequence[RatingStudy]", console: Console | None = None, explain: bool = False) -> None:
     """Print the one study, or the parts of a grading in one table; with `explain`, those with a headline whole."""
     first, *others = studies
     if not others:
@@ -155,7 +155,7 @@ def _counts(study: "RatingStudy") -> str:
     return f"{study.ratings.name}: {counted(study.count, 'rating')} of {items} by {raters}"
 
 
-def print_study(study: "RatingStudy", console: Console, explain: bool = False) -> None:
+def print_study(study: "RatingStudy", console: Console | None = None, explain: bool = False) -> None:
     """Print what it shows, agreement with its references, and what a person must know to believe it.
 
     With `explain` what the numbers rest on follows: people among themselves, where the judge differs, rules.

@@ -146,7 +146,7 @@ def _repeated(summary: "Summary") -> dict[str, Any]:
 
 def print_summary(
     summary: "Summary",
-    console: Console,
+    console: Console | None = None,
     by: Sequence[str] = (),
     explain: bool = False,
     options: Callable[[str], str] = str,
@@ -236,7 +236,7 @@ def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str
     for role, usage in summary.usage.items():
         cost = f"USD {usage.usd:.4f}" if usage.usd is not None else f"cost unknown ({usage.reason})"
         further = summary.further_roles.get(role)
-        yield f"{role}{f' {further.model}' if further else ''}: {usage.calls:,} calls, {usage.tokens}, {cost}"
+        yield f"{role}{f' {further.model}' if further else ''}: {usage.attempts}, {usage.tokens}, {cost}"
     yield from summary.reused.lines if summary.reused else ()
 
 

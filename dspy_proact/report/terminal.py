@@ -14,6 +14,7 @@ from rich.text import Text
 from dspy_proact.plain_text import html_table, printable
 
 _PLAIN_HEAD = Box(str(SIMPLE_HEAD).replace("─", "-"), ascii=True)
+_USUAL_WIDTH = 80
 _LEAST_NAME = 12
 """Characters to which a column of names may be folded beside numbers, before the table is parted."""
 
@@ -80,8 +81,16 @@ def table(
     return TerminalTable(heads, [[[*map(cell, row)] for row in rows] for rows in sections], names, fold)
 
 
-def show(console: Console, *lines: RenderableType) -> None:
-    """Print lines, as they are, and tables."""
+def standard_output() -> Console:
+    """Standard output, as wide as the terminal; a width of 0, at which nothing would be seen, is none."""
+    console = Console()
+    console.width = console.width or _USUAL_WIDTH
+    return console
+
+
+def show(console: Console | None, *lines: RenderableType) -> None:
+    """Print lines, as they are, and tables; to standard output where there is no console."""
+    console = console or standard_output()
     for line in lines:
         console.print(cell(line) if isinstance(line, str) else line)
 
@@ -100,11 +109,14 @@ WIDE = 100
 
 
 class Sheet:
-    """Prints texts. Where the console takes no styles they are plain, and no line is broken."""
+    """Prints texts. Where the console takes no styles they are plain, and no line is broken.
 
-    def __init__(self, console: Console):
-        self._console = console
-        self.styled = console.is_terminal and console.color_system is not None
+    Without a console they go to standard output.
+    """
+
+    def __init__(self, console: Console | None = None):
+        self._console = console or standard_output()
+        self.styled = self._console.is_terminal and self._console.color_system is not None
 
     def line(self, text: str | Text = "", style: str = "") -> None:
         """Print a heading, or an empty line."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from dspy_proact.plain_text import printable
 from dspy_proact.stats.estimate import Estimate
 
 Side = Literal["higher", "lower"]
@@ -26,6 +27,11 @@ class Headline:
     """Of how many cases, items or rows the number is."""
     caveats: tuple[str, ...] = ()
     """Lines below the sentence, each once; that two runs were judged differently comes first."""
+
+    def __post_init__(self) -> None:
+        # Names in them are of others: no terminal obeys anything in one.
+        object.__setattr__(self, "text", printable(self.text))
+        object.__setattr__(self, "caveats", tuple(map(printable, self.caveats)))
 
     @property
     def lines(self) -> tuple[str, ...]:

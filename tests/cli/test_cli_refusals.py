@@ -151,7 +151,7 @@ SHEETS = [
     ("label sheet a --out a/x.csv", "lies in the folder of a run, a compile or a corpus"),
 ]
 SHOWN = [
-    ("show a --grade UNSCORED", "--grade unscored: is not a grade; use --unscored"),
+    ("show a --grade pasd", "--grade pasd: is none of PASS, PARTIAL, FAIL, unscored"),
     ("show a --phase x", "--stratum x: is none of EMERGENT, CRITICAL, RECOVERY"),
     ("show a --search ' '", "--search: the text is empty"),
     ("show a --trigger d1 --grade pass", "--trigger and --grade are mutually exclusive"),

@@ -92,6 +92,8 @@ def test_a_line_a_trigger_says_what_became_of_it(show, proact, run):
         (["--phase", "recovery"], KEYS[2:]),
         (["--unverified"], KEYS[1:2]),
         (["--unscored"], KEYS[2:3]),
+        (["--grade", "Unscored"], KEYS[2:3]),
+        (["--grade", "unscored", "--grade", "pass"], [KEYS[0], KEYS[2]]),
         (["--disagree"], KEYS[1:2]),
         (["--search", "LADDER"], KEYS[1:2]),
         (["--search", "lighthouse"], KEYS[3:]),
@@ -339,7 +341,7 @@ def test_a_transcript_has_every_request_and_reply_and_nothing_in_it_is_obeyed(sh
 def on_a_terminal(*readings):
     """What is sent to a wide terminal with colours."""
     console = Console(force_terminal=True, width=120, file=io.StringIO(), color_system="truecolor")
-    print_reading(console, list(zip(("ours", "theirs"), readings, strict=False)), tuple(Grade))
+    print_reading(list(zip(("ours", "theirs"), readings, strict=False)), tuple(Grade), console)
     return console.file.getvalue()
 
 

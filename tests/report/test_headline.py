@@ -10,6 +10,7 @@ from builders.runs import compared as runs_compared
 from dspy_proact.report import Comparison, Summary, compare, comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
 from dspy_proact.runs import Outcome
+from dspy_proact.stats import Headline
 
 ALL = "no interval: all scenarios shift alike"
 
@@ -61,6 +62,21 @@ def test_a_run_without_a_score_has_none(grade: str | None, state: str):
     first = headline(run(*[grade] * 18))
     assert first.lines == (message, f"Without a score: 18 {state}.")
     assert first.claim["value"] is None
+
+
+def test_a_mean_that_a_stratum_without_scores_leaves_out_is_a_sentence():
+    outcomes = [outcome("d1", "PASS"), outcome("d2", None, stratum="RECOVERY")]
+    first = headline(summary(*outcomes, benchmark="proactivebench"))
+    assert first.text == (
+        "m has no mean over phases: no scores in CRITICAL, RECOVERY, with 1 of 2 triggers of proactivebench scored, "
+        "judged by j."
+    )
+    assert first.caveats[0] == "Not in the score: 1 unscored."
+
+
+def test_no_name_in_a_headline_is_obeyed_by_a_terminal():
+    first = Headline("m\x1b[2J scored.", caveats=("Lowest in \x1b]0;x\x07.",))
+    assert first.lines == ("m\\x1b[2J scored.", "Lowest in \\x1b]0;x\\x07.")
 
 
 def test_what_is_wrong_with_the_interval_and_what_is_not_in_the_score_stand_below():

@@ -33,9 +33,9 @@ def message_of(failure: BaseException) -> str:
 
 def console() -> "Console":
     """Standard output as wide as the terminal."""
-    from rich.console import Console
+    from dspy_proact.report.terminal import standard_output
 
-    return Console()
+    return standard_output()
 
 
 def print_json(document: Any) -> None:

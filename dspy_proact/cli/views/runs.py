@@ -60,6 +60,7 @@ class ProgressOnStderr:
         self._failures: dict[str, tuple[int, float]] = {}
         self._flags = flags_in_hand()
         console = Console(file=self._stream)
+        console.width = console.width or _WIDTH
         self._bar = _Bar(left, console) if console.is_terminal else None
 
     def __enter__(self) -> Self:

@@ -7,7 +7,6 @@ from itertools import takewhile
 from typing import Any
 
 import click
-from rich.console import Console
 
 from dspy_proact.calls import Call, LoggedCall, StageKey, part_text
 from dspy_proact.cli.options.arguments import flags_in_hand, with_options
@@ -21,9 +20,9 @@ from dspy_proact.report.terminal import Sheet, in_a_line, readable
 _NOT_KEPT = "vectors and the texts that they are of are not kept"
 
 
-def print_transcript(console: Console, stages: Sequence[StageTranscript]) -> None:
+def print_transcript(stages: Sequence[StageTranscript]) -> None:
     """Print the calls of a case; messages that the request before had too are counted."""
-    sheet = Sheet(console)
+    sheet = Sheet()
     for stage in stages:
         sheet.line(in_a_line(_stage(stage.key)), "bold reverse")
         for note in filter(None, (stage.problem, stage.left_out)):
@@ -63,7 +62,7 @@ def print_prompts(prompts: Sequence[Prompt], as_json: bool) -> None:
     if as_json:
         print_json([dataclasses.asdict(prompt) for prompt in prompts])
         return
-    sheet = Sheet(Console())
+    sheet = Sheet()
     for prompt in prompts:
         sheet.line(in_a_line(f"{prompt.role} {prompt.model} is sent first, about {prompt.case}:"), "bold reverse")
         if prompt.request:

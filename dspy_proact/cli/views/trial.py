@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from dspy_proact.calls import Usage
 from dspy_proact.cli.exit_status import exit_status
@@ -25,7 +24,7 @@ from dspy_proact.plain_text import printable
 from dspy_proact.report import Reading
 from dspy_proact.report.numbers import counted, document
 from dspy_proact.report.reading import grounds_document, print_sections, reading_column, sections_document
-from dspy_proact.report.terminal import Sheet, in_a_line, readable, show
+from dspy_proact.report.terminal import Sheet, in_a_line, readable, show, standard_output
 from dspy_proact.runs import Case, Outcome, Settings, VerdictRecord, answer_text
 from dspy_proact.stand_in import STAND_IN, demonstration
 
@@ -49,7 +48,7 @@ def _spent(models: Sequence[AnyModel], sides: Iterable[Side]) -> dict[str, Usage
 def _spent_lines(models: Sequence[AnyModel], sides: Iterable[Side]) -> Iterator[str]:
     for role, usage in _spent(models, sides).items():
         cost = f"cost unknown ({usage.reason})" if usage.usd is None else f"USD {usage.usd:.4f}"
-        yield f"{role}: {usage.calls:,} calls, {usage.tokens}, {cost}"
+        yield f"{role}: {usage.attempts}, {usage.tokens}, {cost}"
 
 
 # Cases
@@ -97,7 +96,7 @@ def print_cases(declared: Declared, cases: Sequence[Case], as_json: bool) -> Non
         ]
         print_json(listed)
         return
-    width = Console().width - _INDENT
+    width = standard_output().width - _INDENT
     for case in cases:
         begin = f"{case.stratum:<8}  "
         message = " ".join(_gist(reading_of(declared, case))[1].split())
@@ -124,7 +123,7 @@ def print_tried(
     if embedded:
         click.echo(STAND_IN)
     click.echo()
-    sheet = Sheet(Console())
+    sheet = Sheet()
     for pair in pairs:
         case, reading = pair.case, reading_of(declared, pair.case)
         sheet.line(readable(f"{case.stratum}  {case.key}".strip() or "your conversation"), "bold reverse")
@@ -228,7 +227,7 @@ def _print_judged(
 
     A case without a grade is neither right nor missed.
     """
-    console, graded = Console(), [side.label == worked.label for worked, side in judged if side.label]
+    console, graded = standard_output(), [side.label == worked.label for worked, side in judged if side.label]
     none, unread = len(judged) - len(graded), sum(len(side.unread) for _, side in judged)
     verdicts = counted(unread + sum(len(side.verdicts) for _, side in judged), "verdict")
     show(
