@@ -25,9 +25,17 @@ denominator. A `Halt` is no `Exception` because DSPy and its optimizers swallow 
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+from dspy_proact.plain_text import printable
+
 
 class ProactError(Exception):
-    """Root of the errors that this project raises on purpose; a message names arguments in backticks: `out`."""
+    """Root of the errors that this project raises on purpose; a message names arguments in backticks: `out`.
+
+    A message may quote what others wrote; as a text it holds nothing that a terminal obeys.
+    """
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class UsageError(ProactError):
@@ -91,6 +99,9 @@ class Halt(BaseException):
     def __init__(self, message: str, change: tuple[str, str, str] | None = None):
         super().__init__(message)
         self.change = change
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class SetupFault(Halt):

@@ -44,7 +44,8 @@ for verb in (optimize, rejudge, report, runs, show, try_):
 def main() -> None:
     """Entry point: a failure ends with a message and an exit status; only a fault in this code shows a traceback."""
     logging.setLogRecordFactory(SafeRecord)
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+    # In an ASCII locale Python lets bytes of file names through, and nothing else.
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in ("strict", "surrogateescape"):
         codecs.register_error("spelled", spelled)
         sys.stdout.reconfigure(errors="spelled")  # for what the terminal has no character for
     try:

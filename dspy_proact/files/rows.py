@@ -34,16 +34,28 @@ _MIB = 2**20
 _LONGEST_LINE = 64 * _MIB
 """Bytes, more than any line of a corpus has; a device or a pipe may have no end."""
 _UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
+_NO_TEXT = {
+    b"\x1f\x8b": "packed by gzip; unpack it first",
+    b"BZh": "packed by bzip2; unpack it first",
+    b"\xfd7zXZ": "packed by xz; unpack it first",
+    b"\x28\xb5\x2f\xfd": "packed by zstd; unpack it first",
+    b"PK\x03\x04": "a zip, as spreadsheets are too; unpack it, or save the sheet as CSV",
+    b"PAR1": "Parquet; save its rows as text, such as a JSON object a line",
+}
+"""What a file is that begins so, and how to make text of it."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @contextmanager
 def opened(source: str, wanted: str) -> Generator[BinaryIO]:
-    """A file to be read; raises `CorpusError` where the file is missing, a folder or unreadable."""
+    """A file to be read; raises `CorpusError` where it is missing, a folder or unreadable, or its name is no UTF-8."""
     try:
+        source.encode()  # runs keep the name
         with open_to_read(source) as file:
             yield file
         return
+    except UnicodeEncodeError:
+        problem = "its name is not UTF-8; rename it"
     except ValueError as error:
         problem = f"not a path: {error}"
     except FileNotFoundError:
@@ -84,13 +96,16 @@ def csv_rows(file: Traversable) -> Iterator[dict[str, str]]:
 def lines_of(data: bytes | BinaryIO, source: str) -> Iterator[str]:
     """The lines of a file or of its contents, one by one; a `CorpusError` at one not UTF-8 or of more than 64 MiB.
 
-    Ends of lines are universal, as `datasets` reads; str.splitlines would also split at U+2028 within a string.
+    It says so where the file is packed. Ends of lines are universal, as `datasets` reads; str.splitlines would also
+    split at U+2028 within a string.
     """
     file = BytesIO(data) if isinstance(data, bytes) else data
     for number, raw in enumerate(iter(partial(file.readline, _LONGEST_LINE + 1), b""), start=1):
         if len(raw) > _LONGEST_LINE:
             problem = f"the line has more than {_LONGEST_LINE // _MIB} MiB, or no end"
             raise CorpusError(problem, source=source, line=number)
+        if number == 1 and (form := next((form for start, form in _NO_TEXT.items() if raw.startswith(start)), None)):
+            raise CorpusError(f"not text: it is {form}", source=source)
         try:
             text = raw.decode()
         except UnicodeDecodeError as error:

@@ -228,12 +228,7 @@ def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact
     elif content.kind not in (Kind.PROGRAM, Kind.FILE):
         problem = content.problem("the file of a compiled program, or the folder of its compile", Kind.COMPILES)
         raise UsageError(f"{path}: cannot be read: {problem}")
-    path = Path(path)
-    try:
-        with open_to_read(path) as file:
-            content = read_contents(file)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+    content = _contents(Path(path))
     try:
         stored = _ArtefactFile.model_validate_json(content)
         require_finite(content)
@@ -258,6 +253,16 @@ def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact
             wanted, use = "an assistant", "judges are used by `judge_program`"
         raise UsageError(f"{path}: a compiled {artefact.role}, where {wanted} is asked for; {use}")
     return artefact
+
+
+def _contents(path: Path) -> bytes:
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path}: cannot be read: a pipe or a device; a program is read several times, so name a file")
+    try:
+        with open_to_read(path) as file:
+            return read_contents(file)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def read_judge(path: str | Path) -> Artefact:

@@ -130,6 +130,13 @@ def test_a_file_gives_every_kind_of_option_and_what_is_typed_comes_first(proact,
     assert {sent.body["model"] for sent in server.of("judge")} == {"j", "k"}
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_file_may_begin_with_a_byte_order_mark_and_end_its_lines_as_windows_does(proact, mark):
+    path = config(mark + "limit = 2\r\nretries = 1\r\nout = 'run'\r\n")
+    assert proact("eval", "--config", path)[0] == 0
+    assert len([*RunFolder(path.with_name("run")).cases()]) == 2
+
+
 def test_a_path_in_a_file_is_relative_to_it_and_a_name_is_none(proact):
     path = config("model = 'embedded'\njudge = 'embedded'\ncorpus = 'own.jsonl'\nlimit = 1\nout = 'run'")
     for name in ("embedded", "sample"):
@@ -148,7 +155,7 @@ def test_a_path_in_a_file_is_relative_to_it_and_a_name_is_none(proact):
         ("modle = 'x'", "'modle' is no option of eval; did you mean 'model'?"),
         ("limit = 'many'", "'many' is not a valid integer"),
         ("limit =", "Invalid value"),
-        ("config = 'other.toml'", "'config' is no option of eval"),
+        ("config = 'other.toml'", "'config' is for the command line alone; leave it out"),
         (None, "No such file"),
     ],
 )

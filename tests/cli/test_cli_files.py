@@ -126,7 +126,7 @@ def test_many_runs_are_named_as_far_as_a_person_reads(proact):
 @pytest.mark.parametrize(
     "command",
     [
-        *("agree --run runs/a --ratings", "agree --ratings ratings.csv --items", "report", "eval --judge-program"),
+        *("agree --run runs/a --ratings", "agree --ratings ratings.csv --items", "report"),
         *("eval --corpus", "try --conversation", "eval --system-prompt", "eval --config"),
     ],
 )
@@ -139,6 +139,13 @@ def test_a_file_without_an_end_and_a_pipe_that_sends_nothing_are_given_up(refuse
     endless, silent = (unwrapped(refused(*command.split(), f"{before}{path}")) for path in ("/dev/zero", "pipe"))
     assert re.search(r"/dev/zero\b.* (larger|more) than \d+ MiB, or (without an|no) end", endless)
     assert re.search(r"\bpipe: cannot be read: a pipe that sent nothing in 0\.01 seconds", silent)
+
+
+@pytest.mark.parametrize("command", TAKES_A_PROGRAM)
+@pytest.mark.usefixtures("world")
+def test_a_pipe_is_no_program(refused, command):
+    os.mkfifo("pipe")
+    assert "pipe: cannot be read: a pipe or a device" in unwrapped(refused(*command.split(), "pipe"))
 
 
 @pytest.mark.usefixtures("world")

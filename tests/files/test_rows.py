@@ -1,5 +1,6 @@
 """Rows of files and of datasets: read strictly, alike whichever way, and refused with file, line and field."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -132,6 +133,18 @@ def test_a_file_that_is_not_utf_8_is_refused_with_its_line(content: bytes, line:
     assert (error.source, error.line, str(error).partition(": ")[2]) == ("f", line, problem)
 
 
+@pytest.mark.parametrize(
+    ("content", "form"),
+    [
+        (gzip.compress(b"{}\n"), "packed by gzip; unpack it first"),
+        (b"PK\x03\x04...", "a zip, as spreadsheets are too"),
+        (b"PAR1\x15\x04{}", "Parquet; save its rows as text"),
+    ],
+)
+def test_a_packed_file_is_refused_by_its_form(content: bytes, form: str):
+    assert str(refusal(lambda: list(lines_of(content, "f")))).startswith(f"f: not text: it is {form}")
+
+
 def test_what_is_no_file_is_refused_with_what_to_give(tmp_path: Path):
     def problem(path: object) -> str:
         return str(refusal(lambda: read_bytes(str(path), "the path of a ferry")))
@@ -141,6 +154,7 @@ def test_what_is_no_file_is_refused_with_what_to_give(tmp_path: Path):
     assert problem(tmp_path) == f"{tmp_path}: a folder, not a file; give the path of the file in it"
     assert "cannot be read: Not a directory" in problem(tmp_path / "file" / "x")
     assert "not a path: embedded null byte" in problem("a\0b")
+    assert problem("b\udcff") == "b\\udcff: its name is not UTF-8; rename it"
 
 
 def test_a_pipe_is_read_and_one_that_sends_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

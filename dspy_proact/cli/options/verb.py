@@ -5,6 +5,7 @@
 
 import json
 import re
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -19,8 +20,12 @@ import click
 
 from dspy_proact.cli.options.arguments import flags_in_hand, with_options
 from dspy_proact.errors import Halt, ProactError
+from dspy_proact.plain_text import printable
 
 _TYPED, _ALL = f"{__name__}.typed", f"{__name__}.all"
+_LONE_BYTE = re.compile("[\udc80-\udcff]")
+"""A byte of an argument that is no text, as Python reads it."""
+_NOT_IN_A_FILE = ("--config", "--help-all", "--help")
 
 
 class Heading(StrEnum):
@@ -97,8 +102,12 @@ class Verb(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments, and keep the options as they were typed: values are made of them and cannot be undone.
 
-        Raises a `click.UsageError` where an option that takes one value is given twice: click would take the last.
+        Raises a `click.UsageError` where an argument is no text, such as the name of a file that is no UTF-8, which no
+        file of ours could keep; and where an option that takes one value is given twice: click would take the last.
         """
+        for word in args:
+            if _LONE_BYTE.search(word):
+                raise click.UsageError(f"{printable(word)}: {_not_text()}", ctx)
         read, _, order = self.make_parser(ctx).parse_args(args=list(args))
         if path := read.get("config"):
             typed_flags = {param.opts[0] for param in order if isinstance(param, click.Option)}
@@ -223,7 +232,7 @@ def _configured(path: Path, of: Verb, typed_flags: Collection[str]) -> list[str]
 
     try:
         with open_to_read(path) as file:
-            configured = tomllib.loads(read_contents(file).decode())
+            configured = tomllib.loads(read_contents(file).decode("utf-8-sig"))  # editors mark UTF-8
     except OSError as error:
         raise click.UsageError(f"--config {path}: cannot be read: {error.strerror}") from None
     except ValueError as error:  # not UTF-8, or not TOML
@@ -233,14 +242,18 @@ def _configured(path: Path, of: Verb, typed_flags: Collection[str]) -> list[str]
         for option in of.params
         if isinstance(option, click.Option)
         for flag in option.opts
+        if flag not in _NOT_IN_A_FILE
     }
     words: list[str] = []
     for name, value in configured.items():
         option = options.get(name)
-        if option is None or name in ("config", "help-all"):
+        if option is None:
             near = get_close_matches(name, options, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise click.UsageError(f"--config {path}: {name!r} is no option of {of.name}{hint}")
+            fault = f"is no option of {of.name}{hint}"
+            if f"--{name}" in _NOT_IN_A_FILE:
+                fault = "is for the command line alone; leave it out"
+            raise click.UsageError(f"--config {path}: {name!r} {fault}")
         if option.opts[0] in typed_flags:
             continue
         if option.is_flag:
@@ -250,6 +263,12 @@ def _configured(path: Path, of: Verb, typed_flags: Collection[str]) -> list[str]
         for item in pairs if isinstance(pairs, list) else [pairs]:
             words += [option.opts[0], _placed(option, _as_typed(item), path.parent)]
     return words
+
+
+def _not_text() -> str:
+    encoding = sys.getfilesystemencoding()
+    wider = "" if encoding == "utf-8" else ", or set a locale with more characters, such as LC_ALL=C.UTF-8"
+    return f"is not text in the encoding {encoding}; rename the file or folder{wider}"
 
 
 def _as_typed(value: Any) -> str:
