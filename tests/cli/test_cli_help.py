@@ -287,6 +287,34 @@ def test_dashes_and_marks_that_a_terminal_lacks_are_spelled(folder):
     assert (">>" in shown, "<<" in shown) == (True, True)
 
 
+def test_an_ascii_locale_is_written_in_and_does_not_read_other_names(folder):
+    """What Python makes of streams and arguments in such a locale, only an interpreter that begins in it shows."""
+    locale = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+    def begun(*command):
+        command = [sys.executable, "-m", "dspy_proact", *command]
+        return subprocess.run(command, cwd=folder, env={**os.environ, **locale}, capture_output=True, check=False)
+
+    done = begun("report", "run")
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
+    assert re.search(r"\[\d+\.\d-\d+\.\d\]", done.stdout.decode("ascii"))
+    done = begun("eval", "--out", "l\xe4ufe".encode())
+    assert (done.returncode, done.stdout, (folder / "l\xe4ufe").exists()) == (2, b"", False)
+    assert b"is not text in the encoding ascii; rename the file or folder, or set a locale" in done.stderr
+
+
+def test_a_name_that_is_no_utf_8_is_refused_and_no_folder_is_left(refused, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    for option in ("--corpus", "--reuse"):
+        err = refused("eval", option, "bad\udcff.jsonl", "--out", "made")
+        assert "Error: bad\\udcff.jsonl: is not text in the encoding utf-8; rename the file or folder\n" in err
+    assert not (folder / "made").exists()
+
+
+def test_no_width_is_eighty_columns(shown):
+    assert shown(0, "report", "run") == shown(80, "report", "run")
+
+
 @pytest.fixture
 def shown(proact, folder, monkeypatch):
     """What a command prints at a width, in this process."""
