@@ -349,6 +349,9 @@ def rejudge(
     ending = run_all([(rejudging, _path(rejudging, output.out, alone)) for rejudging in rejudgings], scope, output)
     if ending is None:
         return 0
+    for done in (done for done in ending.finished if done.pending):
+        responses = "response is" if done.pending == 1 else "responses are"
+        say(f"{done.pending:,} {responses} not in {run} yet: go on with that run, and then repeat this command.")
     if not alone:
         _print_summaries([summary_of(path) for path in ending.begun], output.as_json, alone)
         return ending.close(declared)

@@ -68,6 +68,8 @@ class Completed:
     retryable: int
     """Of these, what can be asked for again: not what another run or a file never answered, and none where every
     request would fail as before."""
+    pending: int
+    """Of what this command asked for: copied responses that the other run does not have yet."""
     limits: Mapping[str, int]
     """By argument, a greater limit of output for a model whose replies were cut where something is unscored."""
 
@@ -204,8 +206,10 @@ class Execution:
                 for model in self.models:
                     await model.aclose()
             unscored, retryable = ledger.unscored(cases, manifest.epochs), ledger.retryable(cases, manifest.epochs)
+            retryable = retryable if has_hope(folder) else 0
+            pending = ledger.pending(cases, manifest.epochs)
             limits = greater_limits(folder, self.models) if unscored else {}
-            return Completed(path, runner.stages, unscored, retryable if has_hope(folder) else 0, limits)
+            return Completed(path, runner.stages, unscored, retryable, pending, limits)
 
     def _give_up(self, key: StageKey, failures: Sequence[tuple[Failure, Sequence[Call]]]) -> Halt:
         judging = self._judges.get(key.judge or "") if key.stage == "verdict" else self._assistant

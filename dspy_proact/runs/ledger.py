@@ -190,6 +190,13 @@ class Ledger:
         lacking = self._without_grade(cases, epochs)
         return sum(not self.copied or not self._failed(response) for response, *_ in lacking)
 
+    def pending(self, cases: Sequence[Case], epochs: int) -> int:
+        """How many copied responses to these cases x epochs are not there yet; 0 where responses are asked for."""
+        if not self.copied:
+            return 0
+        tried = (self._ended[_kind(_response("", epoch))] for epoch in range(1, epochs + 1))
+        return sum(ended.get(case.key, "halted") == "halted" for ended in tried for case in cases)
+
     def _without_grade(self, cases: Sequence[Case], epochs: int) -> list[list[StageKey]]:
         """The stages of each case and epoch that was tried and has no grade."""
         # One case at a time: the keys of 100,000 cases take 150 MiB.

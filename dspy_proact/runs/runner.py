@@ -37,7 +37,7 @@ class Observer(CallObserver):
     """Is notified of what happens in a run; this one does nothing."""
 
     def started(self, todo: int, total: int) -> None:
-        """A run begins, with `todo` of the `total` cases x epochs still to do."""
+        """A run begins, with `todo` of the `total` cases x epochs that can be done still to do."""
 
     def ended(self, event: StageEvent, last: bool) -> None:
         """A stage ended and was kept; `last` when nothing more is to be done for its case and epoch."""
@@ -82,7 +82,7 @@ class Runner:
         What is in flight when the switch is pulled is waited for and kept. A cancellation from outside drops it.
         """
         todo = self.ledger.open_work(cases, epochs)
-        self.observer.started(len(todo), len(cases) * epochs)
+        self.observer.started(len(todo), len(cases) * epochs - self.ledger.pending(cases, epochs))
         with rare_collections(), self.folder.call_log(self.ledger) as self._calls:
             if self._source:
                 todo = await self._reuse(cases, todo, self._source)

@@ -9,12 +9,13 @@ import pytest
 from builders.benchmarks import write_mine
 from builders.dialogues import jsonl, row, rubric, trigger_point, without
 from builders.results import corpus_with, file_with, result_point, result_row
-from builders.runs import run_of, trigger
+from builders.riddles import written
+from builders.runs import answered, manifest, run_of, trigger
 from drivers.terminal import last, unwrapped
 from fakes.server import Answer, verdict
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
-from dspy_proact.runs import RunFolder
+from dspy_proact.runs import RunFolder, RunWriter
 
 pytestmark = pytest.mark.usefixtures("proactbench")
 
@@ -237,6 +238,24 @@ def test_the_new_grades_are_shown_and_both_judges_compared(proact, run, tmp_path
     assert document == json.loads(proact("report", "child", "--json")[1])
     assert judges == json.loads(proact("compare", "parent", "child", "--json")[1])["judges"]
     assert judges["table"]["PARTIAL"] == {"PASS": 1, "PARTIAL": 0, "FAIL": 0}
+
+
+def test_responses_that_the_other_run_has_not_got_yet_are_counted_and_graded_when_they_are_there(
+    proact, tmp_path, server
+):
+    """Of three cases the run was stopped before the last."""
+    cases = [trigger(f"d{number}") for number in range(3)]
+    written(tmp_path / "parent", manifest(), cases, [answered(case) for case in cases[:2]])
+    server.script = lenient
+    status, out, err = proact("rejudge", "parent", *by(server))
+    assert status == 3
+    assert "\n1 response is not in parent yet: go on with that run, and then repeat this command.\n" in err
+    assert "done already" not in err
+    assert "pending 1: the run is not complete" in out
+    with RunWriter(tmp_path / "parent", manifest()) as parent:
+        parent.record(answered(cases[2]))
+    status, out, err = proact("rejudge", "parent", *by(server))
+    assert (status, "not in parent yet" in err, "pending" in out, len(server.sent)) == (0, False, False, 3)
 
 
 def test_without_a_judge_the_stand_in_judges_its_own_and_the_papers_judge_others(proact, refused, run, tmp_path):

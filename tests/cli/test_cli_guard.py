@@ -221,6 +221,7 @@ def test_failures_are_told_at_once_and_once_a_wave(provider, tmp_path, run):
     done = run(command(tmp_path, bases(provider), "--retries", "2"))
     assert done.returncode == 0
     assert provider.received["assistant"] == 30 + 3 * 2
+    assert "assistant: 36 calls (6 retries), " in done.stdout
     assert [line for line in done.stderr.splitlines() if "slow down" in line] == [
         f"--model openai/any: attempt {number} of 3 failed: rate_limit: 'slow down'. Next attempt in 0 s."
         for number in (1, 2)

@@ -314,7 +314,8 @@ class Ending:
                 _say_again(Next.PARAMETER_TO_CHANGE, typed.with_parameter(*change, anew=kept is not None), kept)
             return exit_status(self.halt)
         paths = [*([beside] if beside else []), *(run.path for run in self.finished)]
-        unscored, retryable = (any(getattr(run, name) for run in self.finished) for name in ("unscored", "retryable"))
+        retryable = any(run.retryable for run in self.finished)
+        unscored = any(run.unscored or run.pending for run in self.finished)
         named = typed.options("--benchmark")
         if len(self.finished) == 1 and (limits := self.finished[0].limits):
             for argument, limit in limits.items():
