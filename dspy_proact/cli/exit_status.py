@@ -3,7 +3,7 @@
 0    all scored, or done; also where no improvement is shown
 1    a fault in this code
 2    usage or set-up: the person can mend it
-3    finished, and some cases are unscored, or have no response that could be judged; or stopped, as the first ones cannot
+3    finished, and some cases are unscored, or have no response to judge; or stopped, as the first ones cannot
      be scored
 4    stopped at a limit; the same command resumes
 5    the provider is down; the same command resumes

@@ -1,22 +1,37 @@
-"""`dspy-proact report`, `compare` and `leaderboard`: the scores of runs and of results files."""
+"""`dspy-proact report`, `runs`, `compare` and `leaderboard`: the scores of runs and of results files."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import click
 
 from dspy_proact.cli.next_step import Next, say_next
 from dspy_proact.cli.options import option
 from dspy_proact.cli.options.arguments import with_options_of_models, words_of
-from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, READ_BENCHMARK, BenchmarkChoice, results_of, summary_of
+from dspy_proact.cli.options.benchmark import (
+    ANSWERED_CORPUS,
+    READ_BENCHMARK,
+    BenchmarkChoice,
+    labels_section,
+    results_of,
+    summary_of,
+    tags_of,
+)
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
-from dspy_proact.cli.views.message import console, print_json, print_more, say
-from dspy_proact.errors import UsageError
+from dspy_proact.cli.views.message import console, message_of, print_json, print_more, say
+from dspy_proact.errors import ProactError, UsageError
+
+if TYPE_CHECKING:
+    from dspy_proact.report.run_list import ListedRun
 
 _RANKED = "A run of your own stands beside them, ranked where it was made as they were: leaderboard RUN."
 _PAGE = b"<!doctype html"
 """Begins what a page may replace."""
+_DIGITS = 12
+"""Of a commit that a table shows."""
 
 
 @verb(
@@ -119,6 +134,105 @@ def _write_page(html: Path, runs: Sequence[Path], made: Callable[[], str]) -> bo
     write_file(html, made())
     say(f"The page is in {html}; open it in a browser.")
     return True
+
+
+# Runs in a list
+
+
+@verb(
+    "runs",
+    labels_section(
+        "Only runs with this tag; repeatable: with all of them.",
+        "Only runs with this text in their note.",
+        option.text("--commit", "HASH", "Only runs that were begun at this git commit, or its first digits."),
+        option.path("--html", "Write a page that lists them, and the page of each into a folder beside it."),
+        option.as_json("the list"),
+    ),
+    first="--tag --note --commit --html --json",
+    example="dspy-proact runs runs --tag prompt=short",
+    brief="List runs.",
+)
+@click.argument("folder", default="runs", type=click.Path(path_type=Path, file_okay=False))
+def runs(
+    folder: Path,
+    tags: tuple[tuple[str, str], ...],
+    note: str | None,
+    commit: str | None,
+    html: Path | None,
+    as_json: bool,
+) -> None:
+    """List the runs in FOLDER and below it, the latest first; FOLDER is `runs` where none is named.
+
+    run is the end of the folder's name; score is the mean score of what was graded, 0 to 100, with its 95 % interval;
+    scored is how many cases of the corpus have a grade. Tags and note are those that `eval` was given.
+    """
+    from dspy_proact.kept import Kind, content_of
+    from dspy_proact.report.run_list import list_runs
+
+    if html and as_json:
+        raise UsageError("--html and --json are mutually exclusive")
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder; name the one that holds runs")
+    listed = list_runs(folder, tags_of(tags), note or "", commit or "")
+    if as_json:
+        print_json([run.document for run in listed])
+    elif not listed:
+        content = content_of(folder)
+        why = "" if content.kind in (Kind.FOLDER, Kind.RUNS) else f": {content.problem('a folder of runs')}"
+        say(f"{folder}: no {'such run' if tags or note or commit else 'run'} in it{why or '.'}")
+    elif html:
+        _write_index(html, folder, listed)
+    else:
+        _print_list(listed)
+
+
+def _print_list(listed: "Sequence[ListedRun]") -> None:
+    """Print a table of runs, below what is wrong with those that cannot be read."""
+    from dspy_proact.plain_text import shortened
+    from dspy_proact.report.numbers import percent
+    from dspy_proact.report.terminal import table
+
+    for run in listed:
+        if run.reason:
+            say(run.reason)
+    columns = {
+        "run": [run.name.rpartition("--")[2] for run in listed],
+        **{name: [getattr(run, name) or "-" for run in listed] for name in ("benchmark", "model", "judge")},
+        "score": [percent(run.score) for run in listed],
+        "scored": [run.count for run in listed],
+        **{name: [getattr(run, name) or "-" for run in listed] for name in ("state", "created")},
+        "tags": [run.labels for run in listed],
+        "note": [shortened(run.note or "") for run in listed],
+        "commit": [(run.commit or "")[:_DIGITS] for run in listed],
+        "path": [str(run.path) for run in listed],
+    }
+    shown = {name: cells for name, cells in columns.items() if any(cells)}
+    console().print(table(list(shown), zip(*shown.values(), strict=True), fold=False), soft_wrap=True)
+
+
+def _write_index(html: Path, folder: Path, listed: "Sequence[ListedRun]") -> None:
+    """Write the page of a list, and the pages of its runs, each at its run's place below a folder beside it."""
+    from dspy_proact.kept import refuse_overwrite, write_file
+    from dspy_proact.report.page import page, runs_page
+
+    beside, pages = html.with_name(f"{html.stem}-pages"), dict[Path, str]()
+
+    def made() -> str:
+        for run in (run for run in listed if run.reason is None):
+            below = run.path.relative_to(folder)  # of the folder itself it is empty
+            file = beside / below.parent / f"{run.name}.html"
+            refuse_overwrite(file)
+            try:
+                text = page([summary_of(run.path)])
+                file.parent.mkdir(parents=True, exist_ok=True)
+            except ProactError as error:
+                say(f"{run.path}: has no page: {message_of(error)}")
+                continue
+            write_file(file, text)
+            pages[run.path] = quote(str(file.relative_to(html.parent)).encode(errors="surrogateescape"))
+        return runs_page(listed, pages)
+
+    _write_page(html, [run.path for run in listed], made)
 
 
 # Several runs

@@ -20,7 +20,7 @@ from dspy_proact.evaluation.mends import greater_limits, has_hope, unusable_cont
 from dspy_proact.evaluation.participant import Participant, run_name
 from dspy_proact.evaluation.replay import Prompt, prompts_of
 from dspy_proact.evaluation.responses import Responses
-from dspy_proact.kept import now, versions
+from dspy_proact.kept import git_commit, now, versions
 from dspy_proact.models import AnyModel, Cost, Gate, Limits, Model
 from dspy_proact.models.faults import Caller
 from dspy_proact.runs import (
@@ -382,6 +382,7 @@ class Execution:
             },
             backend=self._gate.backend,
             versions=versions("pydantic"),
+            commit=git_commit(),
             created=now(),
         )
 
@@ -398,7 +399,8 @@ class Execution:
             raise UsageError(f"the judge's program asks for {count}; leave `scope.judge_epochs` out")
         epochs = begun.epochs if scope.epochs is None else scope.epochs
         controls = self._declared.controls and self._declared.controls.prompt() if scope.controls else None
-        return begun.model_copy(update={"epochs": epochs, "judge_epochs": judge_epochs, "controls": controls})
+        asked_for = {"epochs": epochs, "judge_epochs": judge_epochs, "controls": controls}
+        return begun.model_copy(update=asked_for | {"tags": dict(scope.tags), "note": scope.note})
 
     def _selected(self, scope: Scope) -> list[Case]:
         """The cases that are asked for, control cases last; raises `UsageError` where there is nothing to do."""

@@ -15,6 +15,7 @@ from dspy_proact.kept.claim import (
     Identified,
     Kind,
     content_of,
+    git_commit,
     now,
     refuse_overwrite,
     versions,

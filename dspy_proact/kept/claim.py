@@ -7,6 +7,7 @@ import hashlib
 import json
 import platform
 import re
+import subprocess
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -88,6 +89,20 @@ def versions(*names: str) -> dict[str, str]:
 
 
 _version = cache(version)
+
+
+def git_commit() -> str | None:
+    """The commit of the working folder, with `-dirty` where files of it were changed; None outside of a repository."""
+
+    def output(*command: str) -> bytes:
+        # Without the program that a repository may have git run for its status.
+        git = ["git", "-c", "core.fsmonitor=false", *command]
+        return subprocess.run(git, capture_output=True, timeout=5, check=True).stdout.strip()
+
+    try:
+        return output("rev-parse", "HEAD").decode() + ("-dirty" if output("status", "-s", "-uno") else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
 
 
 def now() -> str:

@@ -180,7 +180,10 @@ class Runnable(Protocol):
 
 
 class Scope(Frozen):
-    """How much of a benchmark a command asks for: not part of a run's identity, so that a run can be widened."""
+    """How much of a benchmark a command asks for, and how its run is labelled.
+
+    None of it is part of a run's identity, so that a run can be widened, and labelled later.
+    """
 
     limit: int | None = None
     """The most cases, spread over groups and strata, 1 or more; None for all. As many control cases are added."""
@@ -197,3 +200,7 @@ class Scope(Frozen):
     reuse: Path | None = None
     """Folder of another run: its stages are copied whose requests are equal, or differ in a raised limit of output."""
     controls: bool = False
+    tags: Mapping[str, str] = {}
+    """Labels by name, for lists of runs; they replace those of the same names that the run has already."""
+    note: str | None = None
+    """A note on the run, likewise."""

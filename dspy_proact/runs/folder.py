@@ -296,7 +296,8 @@ def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:
     most = {name: max(getattr(before, name), getattr(now, name)) for name in ("epochs", "judge_epochs")}
     latest = {"controls": before.controls or now.controls, "control_labels": now.control_labels}
     latest |= {"reused": (*before.reused, *(run for run in now.reused if run not in before.reused))}
-    return before.model_copy(update=most | latest)
+    labels = {"tags": {**before.tags, **now.tags}, "note": now.note or before.note}
+    return before.model_copy(update=most | latest | labels)
 
 
 def controls_of(manifest: Manifest) -> list[str]:

@@ -1,5 +1,6 @@
 """What a run is: its identity, and what is recorded beside it."""
 
+import operator
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -231,6 +232,12 @@ class Manifest(Claimed[Identity]):
     """Runs from which stages were to be taken over, in the order of asking."""
     overrides: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """Decoding parameters that are not the preset's, by role."""
+    tags: dict[str, str] = Field(default_factory=dict[str, str], exclude_if=operator.not_)
+    """Labels that a person gave it, by name."""
+    note: str | None = Field(default=None, exclude_if=operator.not_)
+    """A note of a person's on it."""
+    commit: str | None = Field(default=None, exclude_if=operator.not_)
+    """The git commit of the folder in which it was begun, with `-dirty` where files were changed; None without one."""
     backend: str
     versions: dict[str, str]
     created: str

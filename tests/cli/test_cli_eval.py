@@ -1,7 +1,6 @@
 """`dspy-proact eval` and `rejudge`: results, prompts, options in a file, another judge, kills, and every refusal."""
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -168,31 +167,6 @@ def test_a_score_under_the_required_one_ends_with_six(proact):
     for least, status in ((0, 0), (100, 6)):
         done = proact("eval", "--limit", 4, "--fail-under", least, "--out", "run")
         assert (done[0], "is under --fail-under 100" in done[2]) == (status, bool(status))
-
-
-def test_runs_are_listed_the_latest_first_and_a_damaged_one_says_so(proact):
-    proact("eval", "--limit", 3)
-    proact("eval", "--benchmark", write_mine(Path()))
-    run_of(Path("runs", "zero"), [(trigger(), "FAIL")])
-    broken = Path("runs", "broken")
-    broken.mkdir()
-    (broken / "manifest.json").write_text("{", encoding="utf-8")
-    listed = json.loads(proact("runs", "--json")[1])
-    assert sorted(row["benchmark"] or "" for row in listed) == ["", "next-step", "proactbench", "proactbench"]
-    assert (listed[-1]["state"], "manifest.json" in listed[-1]["reason"]) == ("cannot be read", True)
-    (mine,) = [row for row in listed if row["model"] == "embedded" and row["benchmark"] == "proactbench"]
-    assert (mine["state"], Path(mine["path"]).name.partition("--")[0]) == ("complete", "proactbench")
-    assert mine["score"] == round(
-        100 * json.loads(proact("report", mine["path"], "--json")[1])["overall"]["micro"]["weighted"]["value"], 1
-    )
-    _, text, err = proact("runs")
-    assert (err.count("manifest.json"), err.count("broken")) == (1, 1)
-    assert all(word in text for word in ("proactbench", "next-step", "complete"))
-    ids = [Path(row["path"]).name.rpartition("--")[2] for row in listed]
-    assert re.search(r"zero +proactbench .* 0\.0 +complete", text)
-    for part in text.split("\n\n"):  # too wide for 80 columns: several tables, each with the ids of the runs
-        assert [line.split()[0] for line in part.splitlines()[2:]] == ids
-    assert proact("runs", "nowhere")[0] == 2
 
 
 def test_runs_of_two_benchmarks_are_refused_by_name(proact, refused):

@@ -258,10 +258,31 @@ def strata_options(text: str) -> tuple[click.Option, click.Option]:
     )
 
 
-def _scope(*, strata: Sequence[str] = (), phases: Sequence[str] = (), votes: int | None, **options: Any) -> "Scope":
+def _scope(
+    *,
+    strata: Sequence[str] = (),
+    phases: Sequence[str] = (),
+    votes: int | None,
+    tags: Sequence[tuple[str, str]] = (),
+    **options: Any,
+) -> "Scope":
     from dspy_proact.runs import Scope
 
-    return Scope(strata=(*strata, *phases), judge_epochs=votes, **options)
+    return Scope(strata=(*strata, *phases), judge_epochs=votes, tags=tags_of(tags), **options)
+
+
+def tags_of(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Labels of runs by name, from NAME=VALUE; raises a `UsageError` where a name has two values."""
+    tags = dict(pairs)
+    if twice := [name for name, value in pairs if tags[name] != value]:
+        raise UsageError(f"--tag {twice[0]}: has two values; a run has one of each name")
+    return tags
+
+
+def labels_section(tag: str, note: str, *more: click.Option) -> Section:
+    """`--tag` and `--note`, with helps of their own, and further options."""
+    tags = option.text("--tag", "NAME=VALUE", tag, "tags", several=True, read=option.name_value)
+    return Section(Heading.OUTPUT, tags, option.text("--note", "TEXT", note), *more)
 
 
 _TIMES = click.IntRange(1, 1000)
@@ -289,8 +310,9 @@ _GRADING = (
     option.flag("--retry-unscored", "Also retry cases that failed because of their content."),
     option.flag("--keep-going", "Go on although none of the first cases can be scored."),
 )
-SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, _EPOCHS, *_GRADING, _REUSE))
-GRADING_SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, *_GRADING, _REUSE))
+_LABELS = labels_section("Label of the run, for `dspy-proact runs`; repeatable.", "Note on the run, likewise.")
+SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, _EPOCHS, *_GRADING, _REUSE), _LABELS)
+GRADING_SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, *_GRADING, _REUSE), _LABELS)
 """Where the responses exist already."""
 VERDICTS = Bundle("scope", _scope, Section(Heading.JUDGE, *_GRADING))
 """Where all of them are graded."""

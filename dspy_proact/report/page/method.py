@@ -27,7 +27,11 @@ def method(summary: Summary) -> str:
     sentences.append(f"Scores: {explained(nouns, 'lenient', 'strict', 'interval')}")
     if manifest:
         used = [f"{name} {manifest.versions[key]}" for key, name in _PACKAGES.items() if key in manifest.versions]
-        sentences.append(f"Made with {', '.join(used)}; started {manifest.created}.")
+        commit = f" at git commit {manifest.commit}" if manifest.commit else ""
+        sentences.append(f"Made with {', '.join(used)}; started {manifest.created}{commit}.")
+        labels = [f"{name}={value}" for name, value in manifest.tags.items()]
+        sentences += [f"Tags: {', '.join(labels)}."] if labels else []
+        sentences += [f"Note: {manifest.note}"] if manifest.note else []
     return " ".join(sentences)
 
 

@@ -1,4 +1,4 @@
-"""`dspy-proact runs`, `show` and `export`: runs in a list, a run read case by case, and as a file for other tools."""
+"""`dspy-proact show` and `export`: a run read case by case, and as a file for other tools."""
 
 import json
 import logging
@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,8 +21,8 @@ from dspy_proact.cli.options.benchmark import (
     strata_options,
 )
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
-from dspy_proact.cli.views.message import message_of, print_json, say
-from dspy_proact.errors import RunError, UsageError
+from dspy_proact.cli.views.message import print_json, say
+from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.cli.views.case_list import ShownRun
@@ -31,68 +31,6 @@ if TYPE_CHECKING:
 _ENDINGS = {"official": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
 _FOLDER = Path("exports")
 """Where a file goes that is not named: not among runs, so that a pattern of runs stays one."""
-
-
-@verb(
-    "runs",
-    Section(Heading.OUTPUT, option.as_json("the list")),
-    first="--json",
-    example="dspy-proact runs runs",
-    brief="List runs.",
-)
-@click.argument("folder", default="runs", type=click.Path(path_type=Path, file_okay=False))
-def runs(folder: Path, as_json: bool) -> None:
-    """List the runs in FOLDER, which is `runs` where none is named, the latest first.
-
-    run is the end of the folder's name; score is the mean score of what was graded, 0 to 100, as `report` has it.
-    """
-    from rich.console import Console
-
-    from dspy_proact.kept import Kind, content_of
-    from dspy_proact.report.terminal import table
-    from dspy_proact.runs import RunFolder
-
-    if not folder.is_dir():
-        raise UsageError(f"{folder}: no such folder; name the one that holds runs")
-    rows = [_row(path) for path in sorted(folder.iterdir()) if RunFolder(path).exists]
-    rows.sort(key=lambda row: row["created"] or "", reverse=True)
-    if as_json:
-        print_json(rows)
-        return
-    if not rows:
-        content = content_of(folder)
-        why = "" if content.kind is Kind.FOLDER else f": {content.problem('a folder of runs')}"
-        say(f"{folder}: no run in it{why or '.'}")
-        return
-    for row in rows:
-        if row["reason"]:
-            say(row["reason"])
-    names = ("run", "benchmark", "model", "judge", "score", "state", "created", "path")
-    cells = (["-" if row[name] is None else str(row[name]) for name in names] for row in rows)
-    Console(soft_wrap=True).print(table(names, cells, fold=False))
-
-
-def _row(path: Path) -> dict[str, Any]:
-    """What the list says of a run; one that cannot be read says so, with the reason."""
-    from dspy_proact.report import summarize
-    from dspy_proact.runs import RunFolder
-
-    row: dict[str, Any] = dict.fromkeys(("benchmark", "model", "judge", "score", "created", "reason"))
-    row |= {"path": str(path), "run": path.name.rpartition("--")[2]}
-    try:
-        summary = summarize(RunFolder(path))
-    except RunError as error:
-        return row | {"state": "cannot be read", "reason": message_of(error)}
-    manifest, score = summary.manifest, summary.leading.weighted.value
-    pending, unscored = summary.count("pending"), summary.count("unscored")
-    return row | {
-        "benchmark": summary.benchmark,
-        "model": summary.model_name,
-        "judge": " + ".join(summary.judge_names.values()) or None,
-        "score": None if score is None else round(100 * score, 1),
-        "state": f"{pending} pending" if pending else f"{unscored} unscored" if unscored else "complete",
-        "created": manifest.created[:16] if manifest else None,
-    }
 
 
 @verb(

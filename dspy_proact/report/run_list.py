@@ -1,0 +1,135 @@
+"""The runs in a folder and below it, each in a line: what was measured, the score, how much is done, its labels."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from dspy_proact.errors import RunError
+from dspy_proact.report.summary import summarize
+from dspy_proact.runs import Manifest, RunFolder
+from dspy_proact.stats import Estimate
+
+NO_SCORE = Estimate(None, reason="the run cannot be read")
+
+
+@dataclass(frozen=True)
+class ListedRun:
+    """A run in a list; one that cannot be read has the `reason`, and nothing else but its path."""
+
+    path: Path
+    benchmark: str | None = None
+    model: str | None = None
+    judge: str | None = None
+    """Its judges by their models; None where the benchmark grades by itself."""
+    score: Estimate = NO_SCORE
+    """The mean score that a report of it begins with, a share in [0, 1]."""
+    scored: int = 0
+    """Cases with a grade, in any epoch."""
+    cases: int = 0
+    """Of the whole corpus, whether they were asked for or not."""
+    state: str = "cannot be read"
+    """How many are pending, or unscored; else `complete`."""
+    created: str | None = None
+    """When it was begun, to the minute, UTC."""
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    note: str | None = None
+    commit: str | None = None
+    """As in its manifest."""
+    embedded: bool = False
+    """Whether a stand-in took part."""
+    reason: str | None = None
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """The run at a path; raises a `RunError` where it cannot be read."""
+        folder = RunFolder(path)
+        summary, manifest = summarize(folder), folder.manifest()
+        pending, unscored = summary.count("pending"), summary.count("unscored")
+        return cls(
+            path,
+            summary.benchmark,
+            summary.model_name,
+            " + ".join(summary.judge_names.values()) or None,
+            summary.leading.weighted,
+            len({outcome.key for outcome in summary.scored}),
+            max(manifest.corpus.cases, summary.case_count),
+            f"{pending} pending" if pending else f"{unscored} unscored" if unscored else "complete",
+            manifest.created[:16],
+            manifest.tags,
+            manifest.note,
+            manifest.commit,
+            summary.embedded,
+        )
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.path.name or self.path.resolve().name
+
+    @property
+    def count(self) -> str:
+        """How many cases of the corpus have a grade, such as `2 of 624`."""
+        return f"{self.scored:,} of {self.cases:,}" if self.cases else "-"
+
+    @property
+    def labels(self) -> str:
+        """The tags as they are typed."""
+        return ", ".join(f"{name}={value}" for name, value in self.tags.items())
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The run as JSON; scores are 0 to 100."""
+        low, value, high = (
+            None if share is None else round(100 * share, 1)
+            for share in (self.score.low, self.score.value, self.score.high)
+        )
+        return {
+            "run": self.name.rpartition("--")[2],
+            "path": str(self.path),
+            **{name: getattr(self, name) for name in ("benchmark", "model", "judge")},
+            "score": value,
+            "low": low,
+            "high": high,
+            **{name: getattr(self, name) for name in ("scored", "cases", "state", "created")},
+            "tags": dict(self.tags),
+            "note": self.note,
+            "commit": self.commit,
+            "reason": self.reason,
+        }
+
+
+def list_runs(folder: Path, tags: Mapping[str, str], note: str = "", commit: str = "") -> list[ListedRun]:
+    """The runs in a folder and below it, the latest first, and then those that cannot be read.
+
+    Where tags, a part of the note or the beginning of the commit are given, only runs with all of them.
+    """
+    listed: list[ListedRun] = []
+    for path in run_folders(folder):
+        try:
+            if _fits(RunFolder(path).manifest(), tags, note, commit):
+                listed.append(ListedRun.of(path))
+        except RunError as error:
+            listed += [] if tags or note or commit else [ListedRun(path, reason=str(error))]
+    return sorted(listed, key=lambda run: run.created or "", reverse=True)
+
+
+def run_folders(folder: Path) -> Iterator[Path]:
+    """The folders of runs in a folder and below it, in order; hidden folders and links to others are passed over."""
+    if RunFolder(folder).exists:
+        yield folder
+        return
+    with suppress(OSError):  # what may not be read is passed over
+        for inner in sorted(folder.iterdir()):
+            is_run = RunFolder(inner).exists
+            if is_run or (inner.is_dir() and not inner.is_symlink() and not inner.name.startswith(".")):
+                yield from run_folders(inner)
+
+
+def _fits(manifest: Manifest, tags: Mapping[str, str], note: str, commit: str) -> bool:
+    return (
+        tags.items() <= manifest.tags.items()
+        and note.casefold() in (manifest.note or "").casefold()
+        and (manifest.commit or "").startswith(commit)
+    )
