@@ -61,6 +61,7 @@ def _decoded(text: str) -> Iterator[str]:
         )
         yield text
     yield re.sub(r"\\[nrt]|[\s\\]", "", text)
+    yield "".join(chr(int(number)) for number in re.findall(r"\b\d{2,3}\b", text))
     yield re.sub(r"0x|[^0-9a-zA-Z]", "", text)
 
 

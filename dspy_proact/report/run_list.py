@@ -100,7 +100,7 @@ class ListedRun:
         }
 
 
-def list_runs(folder: Path, tags: Mapping[str, str], note: str = "", commit: str = "") -> list[ListedRun]:
+def list_runs(folder: Path, tags: Mapping[str, str] | None = None, note: str = "", commit: str = "") -> list[ListedRun]:
     """The runs in a folder and below it, the latest first, and then those that cannot be read.
 
     Where tags, a part of the note or the beginning of the commit are given, only runs with all of them.
@@ -108,7 +108,7 @@ def list_runs(folder: Path, tags: Mapping[str, str], note: str = "", commit: str
     listed: list[ListedRun] = []
     for path in run_folders(folder):
         try:
-            if _fits(RunFolder(path).manifest(), tags, note, commit):
+            if _fits(RunFolder(path).manifest(), tags or {}, note, commit):
                 listed.append(ListedRun.of(path))
         except RunError as error:
             listed += [] if tags or note or commit else [ListedRun(path, reason=str(error))]

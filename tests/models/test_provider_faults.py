@@ -184,6 +184,7 @@ REPEATED = {
     "hex, cut": KEY.encode().hex()[9:],
     "hex with colons": KEY.encode().hex(":"),
     "hex numbers": " ".join(f"0x{byte:02x}" for byte in KEY.encode()),
+    "decimal numbers": str(list(KEY.encode())),
     "base64": CODED,
     "base64 in lines": "\n".join(CODED[at : at + 20] for at in range(0, len(CODED), 20)),
     "base64 in short lines, escaped": "\\n".join(CODED[at : at + 8] for at in range(0, len(CODED), 8)),

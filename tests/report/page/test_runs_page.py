@@ -21,7 +21,7 @@ def index(tmp_path, monkeypatch):
         for model in models:
             path = Path("runs", "a-long-name-without-a-blank-in-it-" * 3, model.replace("/", "-"))
             run_of(path, [(trigger(), "PASS")], model=model, embedded=model == "embedded", **of)
-        runs = list_runs(Path("runs"), {})
+        runs = list_runs(Path("runs"))
         (tmp_path / "all.html").write_text(runs_page(runs, {run.path: "page.html" for run in runs}), encoding="utf-8")
         return tmp_path / "all.html"
 
