@@ -179,6 +179,8 @@ class Execution:
         manifest, cases, switch = self._manifest_for(scope), self._selected(scope), Switch()
         if source := self._source(scope):
             manifest = manifest.model_copy(update={"reused": (source.record,)})
+        if not RunFolder(path).exists:
+            manifest = manifest.model_copy(update={"commit": git_commit()})
         # Control cases after all others: a run that stops early has scores first.
         parts = ([case for case in cases if (case.stratum == CONTROL) is control] for control in (False, True))
         order = [case for part in parts for case in seeded_order(part)]
@@ -382,7 +384,6 @@ class Execution:
             },
             backend=self._gate.backend,
             versions=versions("pydantic"),
-            commit=git_commit(),
             created=now(),
         )
 

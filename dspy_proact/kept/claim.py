@@ -36,6 +36,8 @@ _PROGRAMS = ("judge.json", "assistant.json", "agent.json", "judges.json")
 _PROGRAM_HEAD = re.compile(rb'\s*\{\s*"format"\s*:\s*\d+\s*,\s*"signature"\s*:')
 _HEAD_BYTES = 200
 _MOST_NAMED = 12
+_PATIENCE = 20.0
+"""Seconds to wait for git, which looks at every file of a repository."""
 _LONGEST_VALUE = 40
 
 
@@ -95,9 +97,9 @@ def git_commit() -> str | None:
     """The commit of the working folder, with `-dirty` where files of it were changed; None outside of a repository."""
 
     def output(*command: str) -> bytes:
-        # Without the program that a repository may have git run for its status.
-        git = ["git", "-c", "core.fsmonitor=false", *command]
-        return subprocess.run(git, capture_output=True, timeout=5, check=True).stdout.strip()
+        # No program that the repository may have git run for its status, and no lock that would stay if it were killed.
+        git = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", *command]
+        return subprocess.run(git, capture_output=True, timeout=_PATIENCE, check=True).stdout.strip()
 
     try:
         return output("rev-parse", "HEAD").decode() + ("-dirty" if output("status", "-s", "-uno") else "")
