@@ -280,9 +280,10 @@ def serve(
         raise UsageError(f"{declared.name}: no command reads people's grades of it; --pairs of two runs is read")
     design = Design(draw, per_item, max(per_item, raters), repeated, seed, disputed, "pairs" if pairs else "grades")
     collection = open_study(file, declared, summaries, design)
-    design = collection.store.study.design
+    design, unserved = collection.store.study.design, [] if again else [file, file.with_suffix(".links")]
 
     def ready(address: str) -> None:
+        unserved.clear()
         what = "pairs" if design.kind == "pairs" else "items"
         say(f"{len(collection.items)} {what}, each for {design.ratings} of {design.raters} raters. Ratings: {file}")
         click.echo(f"For raters:    {address}/#{collection.entry}")
@@ -300,7 +301,7 @@ def serve(
         try:
             serve_pages(collection, host=host or "127.0.0.1", port=port, url=url, ready=ready)
         except UsageError:
-            for made in () if again else (file, file.with_suffix(".links")):  # nobody was let in yet
+            for made in unserved:  # nobody was let in yet
                 made.unlink(missing_ok=True)
             raise
     step = Next.CHOSEN if design.kind == "pairs" else Next.RATED

@@ -23,7 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dspy_proact.errors import StorageFault, UsageError
+from dspy_proact.errors import UsageError
 
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -41,10 +41,6 @@ _MOST_BYTES, _MOST_FIELDS = 65_536, 20
 """Of a request's body."""
 _BODY_SECONDS = 10.0
 """In which a form comes."""
-_FULL = (
-    "This could not be kept: the disk is full or cannot be written. Nothing is lost: what you wrote stays in this "
-    "page. Tell whoever invited you, and save again later."
-)
 
 
 def origins(port: int, host: str = "127.0.0.1", url: str | None = None) -> Mapping[str, str]:
@@ -127,10 +123,7 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        try:
-            await (self._refused(scope) or self._app)(scope, receive, guarded)
-        except StorageFault:
-            await problem(507, _FULL)(scope, receive, guarded)
+        await (self._refused(scope) or self._app)(scope, receive, guarded)
 
     def _refused(self, scope: Scope) -> Response | None:
         headers, method = Headers(scope=scope), scope["method"]

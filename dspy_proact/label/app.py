@@ -4,6 +4,7 @@ The door reads the token from the fragment of a link, and gives a cookie for it.
 their own slate and nothing else. What is written is on disk before it is answered.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
@@ -24,6 +25,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.label.access import Guard, csrf_of, fields_of, problem, token_of_rater
 from dspy_proact.label.assignment import assign
+from dspy_proact.label.database import StoreError
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import (
     LONGEST_REASON,
@@ -37,6 +39,7 @@ from dspy_proact.label.study import (
 )
 from dspy_proact.report.page.figures import templates
 
+_LOGGER = logging.getLogger(__name__)
 _COOKIE_SECONDS = 90 * 86_400
 _MOST_RATERS = 1_000
 """That join."""
@@ -81,7 +84,7 @@ def application(collection: Collection, origins: Mapping[str, str], requests: in
         Route("/owner/adjudicate", pages.adjudicate, methods=["POST"]),
         Route("/static/{name}", _static),
     ]
-    handlers = dict.fromkeys((UsageError, HTTPException), _refusal)
+    handlers = dict.fromkeys((UsageError, HTTPException), pages.refusal)
     app = Starlette(routes=routes, exception_handlers=handlers)
     return Guard(app, origins, requests)
 
@@ -97,6 +100,7 @@ class _Pages:
         self._of, self._store = collection, collection.store
         self._items = {item.key: item for item in collection.items}
         self._practice = {practice.item.key: practice for practice in collection.practice}
+        self._warned = ""
 
     # Coming in
 
@@ -237,6 +241,25 @@ class _Pages:
 
     # Who asks, and what they see
 
+    def refusal(self, request: Request, error: Exception) -> Response:
+        """Why not: a page, or what the script of one shows beside what was typed."""
+        status, message = 409, f"{str(error)[:1].upper()}{str(error)[1:]}."
+        if isinstance(error, HTTPException):
+            status, message = error.status_code, error.detail
+        elif isinstance(error, StoreError):
+            status, invite = 507 if error.full else 503, "Tell whoever invited you"
+            message = f"The study cannot be used now: {error.why}. {invite}, and load this page again later."
+            if request.method == "POST":
+                stays = f"What you wrote stays in this page. {invite}, and save again later."
+                message = f"This could not be kept: {error.why}. {stays}"
+            if str(error) != self._warned:  # once, on the terminal of the server
+                self._warned = str(error)
+                _LOGGER.warning("Ratings are refused: %s.", error)
+        if request.method == "POST":
+            return problem(status, message)
+        page = templates(__package__).get_template("refused.html")
+        return HTMLResponse(page.render(message=message, rater=None), status)
+
     def _cookie(self, whose: str) -> str:
         # Cookies know no port: by the study's id, those of two studies on one host are two.
         return f"{whose}-{self._store.id[:8]}"
@@ -251,6 +274,7 @@ class _Pages:
         return response
 
     def _rater(self, request: Request) -> Rater:
+        self._store.require_unmoved()
         if rater := self._store.rater_of(self._token(request, "rater")):
             return rater
         raise HTTPException(403, "Open the link that you were given.")
@@ -259,6 +283,7 @@ class _Pages:
         return self._rater(request).number, await fields_of(request, self._token(request, "rater"))
 
     def _owners_token(self, request: Request) -> str:
+        self._store.require_unmoved()
         if not self._store.holds(token := self._token(request, "owner"), "owner"):
             raise HTTPException(403, "Open the owner's link.")
         return token
@@ -277,17 +302,6 @@ def _submission(fields: dict[str, str]) -> Submission:
         return replace(_FORM.validate_python(fields), time=None)
     except ValidationError:
         raise HTTPException(409, "This form is not what the page sends.") from None
-
-
-def _refusal(request: Request, error: Exception) -> Response:
-    """Why not: a page, or what the script of one shows beside what was typed."""
-    status, message = 409, f"{str(error)[:1].upper()}{str(error)[1:]}."
-    if isinstance(error, HTTPException):
-        status, message = error.status_code, error.detail
-    if request.method == "POST":
-        return problem(status, message)
-    page = templates(__package__).get_template("refused.html")
-    return HTMLResponse(page.render(message=message, rater=None), status)
 
 
 async def _static(request: Request) -> Response:

@@ -1,13 +1,21 @@
 """A study from its runs, on this machine: its file is made or opened again, and its pages are served until Ctrl-C."""
 
+import asyncio
+import glob
+import resource
+import secrets
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.kept import replacing
 from dspy_proact.label.access import origins
 from dspy_proact.label.app import Collection, application
 from dspy_proact.label.assignment import design_study
@@ -15,32 +23,71 @@ from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, practice_of, rated_of
 from dspy_proact.report.summary import Summary
 
+_MOST_CONNECTIONS = 500
+"""Open at once, if the system lets a process have twice as many files."""
+
 
 def open_study(file: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary], design: Design) -> Collection:
     """A study in its file, which is made of the runs where it is not there.
 
     The tokens of the owner and for joining stand beside it in a file that only its user may read, so that links stay
     good when it is served again; without that file they are new ones. Raises a `UsageError` where the file cannot be
-    made or is of other runs, or the runs or the design do not fit, and a `RunError` where a case cannot be read.
+    made or is of other runs, or the runs or the design do not fit, a `StoreError` where nothing can be written into it,
+    and a `RunError` where a case cannot be read.
     """
-    if file.exists():
-        store = Store.open(file)
+    store = Store.open(file) if file.exists() else None
+    links, (owner, entry) = file.with_suffix(".links"), ("", "")
+    for path in (file, links):  # what a kill left of one that was being made
+        for left in file.parent.glob(f"{glob.escape(path.name)}.[0-9]*.new"):
+            left.unlink(missing_ok=True)
+    if store:
         if store.study.benchmark != declared.name:
             raise UsageError(f"{file}: rates {store.study.benchmark}, and the runs are of {declared.name}")
         items = store.chosen(rated_of(declared, summaries, store.study.design.kind))
+        store.require_writable()
+        with suppress(OSError, ValueError):
+            owner, entry = links.read_text().split()
+        if not (store.holds(owner, "owner") and store.holds(entry, "entry")):
+            owner, entry = store.new_tokens()
+            _write_links(links, owner, entry)
     else:
         study, items = design_study(declared, summaries, design)
-        store = Store.create(file, study, items)
-    links, (owner, entry) = file.with_suffix(".links"), ("", "")
-    with suppress(OSError, ValueError):
-        owner, entry = links.read_text().split()
-    if not (store.holds(owner, "owner") and store.holds(entry, "entry")):
-        owner, entry = store.new_tokens()
-        links.touch(0o600)
-        links.write_text(f"{owner}\n{entry}\n")
+        owner, entry = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{file}: cannot be made: {error.strerror}; name another file with `db`") from error
+        _write_links(links, owner, entry)
+        store = Store.create(file, study, items, tokens=(owner, entry))
     practice = practice_of(declared, store.study.design.seed) if store.study.design.kind == "grades" else ()
     groups = {outcome.key: outcome.group for summary in summaries for outcome in summary.outcomes}
     return Collection(store, items, practice, declared, groups, owner, entry)
+
+
+def _write_links(links: Path, owner: str, entry: str) -> None:
+    with replacing(links) as written:
+        written.chmod(0o600)
+        written.write_text(f"{owner}\n{entry}\n")
+
+
+class _Connection(H11Protocol):
+    """A connection of a client's. Where there are too many, the one that was silent longest is closed.
+
+    So neither connections that send nothing nor halves of requests keep others out.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.heard = self.loop.time()
+        most = min(_MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+        if len(self.connections) > most:
+            silent = min((one for one in self.connections if isinstance(one, _Connection)), key=lambda one: one.heard)
+            self.connections.discard(silent)
+            silent.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        self.heard = self.loop.time()
+        super().data_received(data)
 
 
 def serve(
@@ -55,10 +102,8 @@ def serve(
 
     Beyond loopback, put a proxy with TLS before `host` and `port` (0 for any that is free), which `url` names. `ready`
     is called with the address of the pages when they are served. Raises a `UsageError` where the port cannot be had, or
-    the URL is not one.
+    the URL is not one, and in the end a `StoreError` where the file was moved, removed or replaced meanwhile.
     """
-    import uvicorn
-
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With its protocol named: asyncio leaves Nagle's algorithm on for any other, which is 40 ms a click.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -79,7 +124,7 @@ def serve(
             lifespan="off",
             ws="none",
             proxy_headers=url is not None,
-            limit_concurrency=500,
+            http=_Connection,
             timeout_graceful_shutdown=5,
         )
         listening.listen(128)
@@ -87,3 +132,4 @@ def serve(
         ready(url.rstrip("/") if url else f"http://{name}:{number}")
         with suppress(KeyboardInterrupt):  # uvicorn has ended in order, and raises the signal again
             uvicorn.Server(config).run(sockets=[listening])
+        collection.store.require_unmoved()

@@ -8,33 +8,35 @@
     log             ratings and skips, which only grows; what was undone is marked, and stays
     adjudications   grades of the owner's, beside the ratings; the last of an item counts
 
-Every method that writes is one transaction, which is on disk before it returns: WAL with `synchronous = FULL`. A write
-that comes twice with one idempotency key is one row. Two processes may write at once.
+Every method that writes is one transaction, which is on disk before it returns. A write that comes twice with one
+idempotency key is one row. Two processes may write at once.
 """
 
 import hashlib
 import hmac
 import json
 import math
+import os
 import secrets
 import sqlite3
 import time
 import unicodedata
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 from pydantic import TypeAdapter
 
-from dspy_proact.errors import StorageFault, UsageError
+from dspy_proact.errors import UsageError
+from dspy_proact.kept import replacing
+from dspy_proact.label.database import BESIDE, Database
 from dspy_proact.label.study import LONGEST_NAME, Rater, Rating, Slot, Study, StudyItem, Submission
 
 G = TypeVar("G", bound=Submission)
 _FORMAT = 2
-_BUSY_SECONDS = 30
 _STUDY, _RATINGS = TypeAdapter(Study), TypeAdapter(tuple[Rating, ...])
 _SIDES = {"first": "second", "second": "first"}
 _SCHEMA = """
@@ -81,55 +83,84 @@ class Store:
 
     def __init__(self, path: Path, id: str, study: Study, clock: Callable[[], float]):  # noqa: A002
         self.path, self.id, self.study, self._clock = path, id, study, clock
-        self._db = _connected(path)
+        self._db = Database(path)
 
     @classmethod
     def create(
-        cls, path: Path, study: Study, items: Sequence[StudyItem], clock: Callable[[], float] = time.time
+        cls,
+        path: Path,
+        study: Study,
+        items: Sequence[StudyItem],
+        clock: Callable[[], float] = time.time,
+        tokens: tuple[str, str] = ("", ""),
     ) -> Self:
-        """Make the file of a new study, whose pages nobody can open before `new_tokens`.
+        """Make the file of a new study, whole or not at all.
 
-        Items are in the order of the draw, the parts of a unit one after another. Raises a `UsageError` where there is
-        a file, or it cannot be made.
+        Items are in the order of the draw, the parts of a unit one after another. `tokens` are the owner's and that for
+        joining; with empty ones nobody can open its pages before `new_tokens`. Raises a `UsageError` where there is a
+        file, or what is left of another one, or it cannot be made.
         """
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.open("x").close()
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be made: {error.strerror}; name another file with `db`") from error
-        path.chmod(0o600)
-        store = cls(path, secrets.token_hex(8), study, clock)
-        store._row("PRAGMA journal_mode = WAL")  # which the file keeps: one that is no study is opened unchanged
-        with store._transaction():
-            for statement in filter(str.strip, _SCHEMA.split(";")):
-                store._db.execute(statement)
-            row = (store.id, _FORMAT, _STUDY.dump_json(study, by_alias=True).decode(), b"", b"")
-            store._db.execute("INSERT INTO study VALUES (?, ?, ?, ?, ?)", row)
-            store._db.executemany(
+        for rest in (path.with_name(path.name + suffix) for suffix in BESIDE):
+            if rest.exists() and not path.exists():
+                raise UsageError(
+                    f"{rest}: holds the last ratings of a study that is not beside it any more: put that back, or "
+                    "delete this file"
+                )
+        id_ = secrets.token_hex(8)
+        digests = (digest_of_token(token) if token else b"" for token in tokens)
+        row = (id_, _FORMAT, _STUDY.dump_json(study, by_alias=True).decode(), *digests)
+        with closing(sqlite3.connect(":memory:")) as db:
+            db.executescript(_SCHEMA)
+            db.execute("INSERT INTO study VALUES (?, ?, ?, ?, ?)", row)
+            db.executemany(
                 "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)",
                 ((i.key, rank, i.run, i.case, i.part.name, i.mark) for rank, i in enumerate(items)),
             )
-        return store
+            db.commit()
+            contents = db.serialize()
+        with replacing(path) as temporary:
+            temporary.chmod(0o600)
+            with temporary.open("wb") as file:
+                file.write(contents)
+                file.flush()
+                os.fsync(file.fileno())
+            # Unlike a rename, a link replaces no study that another process began meanwhile. Not every disk has links.
+            with suppress(PermissionError):
+                os.link(temporary, path)
+        return cls(path, id_, study, clock)
 
     @classmethod
     def open(cls, path: Path, clock: Callable[[], float] = time.time) -> Self:
-        """Open the file of a study; raises `UsageError` where it is none of this version, or damaged."""
+        """Open the file of a study.
+
+        Raises a `UsageError` where it is none of this version, or damaged, and a `StoreError` where it cannot be read.
+        """
         if not path.is_file():
             what = "is a folder; name a file" if path.is_dir() else "there is no such file; `label serve RUN` makes one"
             raise UsageError(f"{path}: {what}")
-        try:
-            with closing(_connected(path)) as db:
-                row = db.execute("SELECT id, format, settings FROM study").fetchone()
-        except sqlite3.DatabaseError as error:
-            raise UsageError(f"{path}: is no file of `label serve`: {error}") from error
+        with closing(Database(path)) as db:
+            if not db.row("SELECT 1 FROM sqlite_master WHERE name = 'study'"):
+                raise UsageError(f"{path}: is no file of `label serve`: it holds no study")
+            row = db.row("SELECT id, format, settings FROM study")
         if row is None or row["format"] != _FORMAT:
             raise UsageError(f"{path}: is of another version of dspy-proact than this one")
         with _undamaged(path):
-            return cls(path, row["id"], _STUDY.validate_json(row["settings"]), clock)
+            study = _STUDY.validate_json(row["settings"])
+        return cls(path, row["id"], study, clock)
 
     def close(self) -> None:
         """Close the file; everything is in it."""
         self._db.close()
+
+    def require_unmoved(self) -> None:
+        """Raise a `StoreError` where the file was moved, removed or replaced, which says where what it held is."""
+        self._db.require_unmoved()
+
+    def require_writable(self) -> None:
+        """Raise a `StoreError` where nothing can be written into the file."""
+        self._db.row("PRAGMA journal_mode = DELETE")  # earlier versions had a write-ahead log
+        with self._db.transaction():
+            self._db.execute("UPDATE study SET format = format")
 
     # Items
 
@@ -170,12 +201,12 @@ class Store:
 
     def holds(self, token: str, role: Literal["owner", "entry"]) -> bool:
         """Whether a token is the owner's, or the one by which raters join; compared in constant time."""
-        return hmac.compare_digest(self._row("SELECT owner, entry FROM study")[role], digest_of_token(token))
+        return hmac.compare_digest(self._db.row("SELECT owner, entry FROM study")[role], digest_of_token(token))
 
     def new_tokens(self) -> tuple[str, str]:
         """New tokens of the owner and for joining; those before are none any more. Raters keep theirs."""
         owner, entry = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
-        with self._transaction():
+        with self._db.transaction():
             self._db.execute("UPDATE study SET owner = ?, entry = ?", (digest_of_token(owner), digest_of_token(entry)))
         return owner, entry
 
@@ -185,18 +216,19 @@ class Store:
         Raises a `UsageError` where the pseudonym is not valid or taken, or there are `most` raters already.
         """
         name = pseudonym(name)
-        with self._transaction():
+        with self._db.transaction():
             if self.rater_named(name):
                 raise UsageError("this pseudonym is taken; choose another, or open the link that was given with it")
-            if most is not None and self._row("SELECT count(*) FROM raters")[0] >= most:
+            if most is not None and self._db.row("SELECT count(*) FROM raters")[0] >= most:
                 raise UsageError(f"there are {most} raters already; ask whoever invited you")
             row = (name, digest_of_token(token) if token else None, self._clock())
-            number = self._db.execute("INSERT INTO raters (name, token, seen) VALUES (?, ?, ?)", row).lastrowid
-        return Rater(int(number or 0), name)
+            self._db.execute("INSERT INTO raters (name, token, seen) VALUES (?, ?, ?)", row)
+            (number,) = self._db.row("SELECT last_insert_rowid()")
+        return Rater(number, name)
 
     def rater_of(self, token: str) -> Rater | None:
         """Whose a token is. Found by its digest, so that no time tells how much of it is right."""
-        row = self._row("SELECT rater, name FROM raters WHERE token = ?", digest_of_token(token))
+        row = self._db.row("SELECT rater, name FROM raters WHERE token = ?", digest_of_token(token))
         return row and Rater(*row)
 
     def rater_named(self, name: str) -> Rater | None:
@@ -214,7 +246,7 @@ class Store:
 
     def practise(self, rater: int, item: str, grade: str, correct: bool) -> None:
         """Keep what a rater gave to a practice item; the first grade of an item counts."""
-        with self._transaction():
+        with self._db.transaction():
             self._db.execute("INSERT OR IGNORE INTO practice VALUES (?, ?, ?, ?)", (rater, item, grade, correct))
 
     # Slates
@@ -231,8 +263,8 @@ class Store:
 
         `choose` reads the store within the transaction, so that no two raters are given the last place of an item.
         """
-        with self._transaction():
-            (last,) = self._row("SELECT coalesce(max(place), 0) FROM slates WHERE rater = ?", rater)
+        with self._db.transaction():
+            (last,) = self._db.row("SELECT coalesce(max(place), 0) FROM slates WHERE rater = ?", rater)
             # What a rater gave back and gets once more moves to its new place.
             self._db.executemany(
                 "INSERT INTO slates VALUES (?, ?, ?, ?, NULL) ON CONFLICT (rater, item, repeated) DO UPDATE "
@@ -243,16 +275,16 @@ class Store:
 
     def give_back(self, rater: int = 0, idle: float = math.inf) -> int:
         """Give back the open places of a rater, and of everyone not seen for so many seconds; how many that were."""
-        with self._transaction():
-            return self._db.execute(
+        with self._db.transaction():
+            return self._db.executemany(
                 "UPDATE slates SET returned = ? WHERE (rater, place) IN (SELECT rater, place FROM places "
                 "JOIN raters USING (rater) WHERE state = 'open' AND (rater = ? OR seen < ?))",
-                (self._clock(), rater, self._clock() - idle),
-            ).rowcount
+                [(self._clock(), rater, self._clock() - idle)],
+            )
 
     def waits(self, seconds: float) -> bool:
         """Whether less time has passed since the first rating, or there is none."""
-        (first,) = self._row("SELECT min(time) FROM log")
+        (first,) = self._db.row("SELECT min(time) FROM log")
         return first is None or self._clock() - first < seconds
 
     # The log
@@ -260,8 +292,7 @@ class Store:
     def give(self, rater: int, *submissions: Submission) -> int:
         """Add ratings and skips of a rater to the log, all or none of them; how many are new.
 
-        Raises a `UsageError` where an item is rated by the rater already, and a `StorageFault` where they cannot be
-        kept.
+        Raises a `UsageError` where an item is rated by the rater already, and a `StoreError` where they cannot be kept.
         """
         now = self._clock()
         rows = [
@@ -272,9 +303,9 @@ class Store:
             "INSERT INTO log VALUES (NULL, :rater, :item, :repeated, :grade, :confidence, :reason, :spans, :seconds, "
             ":time, :key, NULL, NULL) ON CONFLICT (rater, key) DO NOTHING"
         )
-        with self._transaction():
+        with self._db.transaction():
             try:
-                new = self._db.executemany(insert, rows).rowcount
+                new = self._db.executemany(insert, rows)
             except sqlite3.IntegrityError as error:
                 raise UsageError("this item has a rating of yours already; undo that first") from error
             self._db.execute("UPDATE raters SET seen = ? WHERE rater = ?", (now, rater))
@@ -291,9 +322,9 @@ class Store:
         The same idempotency key again undoes nothing more.
         """
         last = "rater = (SELECT name FROM raters WHERE rater = ?) ORDER BY number DESC LIMIT 1"
-        with self._transaction():
+        with self._db.transaction():
             (undone,) = self._ratings_where(last, rater) or (None,)
-            if undone is None or self._row("SELECT 1 FROM log WHERE undoing = ?", key):
+            if undone is None or self._db.row("SELECT 1 FROM log WHERE undoing = ?", key):
                 return None
             undoing = (self._clock(), key, undone.number)
             self._db.execute("UPDATE log SET undone = ?, undoing = ? WHERE number = ?", undoing)
@@ -318,7 +349,7 @@ class Store:
         """Keep a grade of the owner's for an item with its reason, beside the ratings; the last of an item counts."""
         row = (submission.item, submission.grade, submission.reason, self._clock(), submission.key)
         insert = "INSERT OR IGNORE INTO adjudications (item, grade, reason, time, key) VALUES (?, ?, ?, ?, ?)"
-        with self._transaction():
+        with self._db.transaction():
             self._db.execute(insert, row)
 
     def adjudications(self) -> dict[str, Submission]:
@@ -326,37 +357,11 @@ class Store:
         rows = self._db.execute("SELECT item, grade, key, reason FROM adjudications ORDER BY number")
         return {item: Submission(item, grade, key, reason=reason) for item, grade, key, reason in rows}
 
-    def _row(self, statement: str, *values: object) -> Any:
-        return self._db.execute(statement, values).fetchone()
-
-    @contextmanager
-    def _transaction(self) -> Generator[None]:
-        """What is written within is on disk afterwards, or nothing of it is and a `StorageFault` says why."""
-        try:
-            self._row("BEGIN IMMEDIATE")
-            yield
-            self._row("COMMIT")
-        except BaseException as error:
-            if self._db.in_transaction:
-                self._row("ROLLBACK")
-            if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
-                raise StorageFault(f"{self.path}: cannot be written: {error}; nothing of it was kept") from error
-            raise
-
-
-def _connected(path: Path) -> sqlite3.Connection:
-    # The server's thread is not always the one that opened the file; it is one at a time.
-    db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    db.row_factory = sqlite3.Row
-    for pragma in ("synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF"):
-        db.execute(f"PRAGMA {pragma}")
-    return db
-
 
 @contextmanager
 def _undamaged(path: Path) -> Generator[None]:
     """Raises a `UsageError` where what is read within is not what was written into a file."""
     try:
         yield
-    except (TypeError, ValueError, sqlite3.DatabaseError) as error:
+    except (TypeError, ValueError) as error:
         raise UsageError(f"{path}: is damaged: {str(error).splitlines()[0]}") from error

@@ -184,10 +184,10 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path):
         ann = joined(served, "Ann")
         ann.post("/rate", rating(ann.get("/rate")))
         form = rating(ann.get("/rate"), reason="x" * 4000) | {"key": key()}
-        served.store._row(f"PRAGMA max_page_count = {served.store._row('PRAGMA page_count')[0]}")
+        served.store._db.row(f"PRAGMA max_page_count = {served.store._db.row('PRAGMA page_count')[0]}")
         full = [ann.post("/rate", form)]
         assert (full[0].status, "disk is full" in full[0].json["problem"]) == (507, True)
-        served.store._row("PRAGMA max_page_count = 100000")
+        served.store._db.row("PRAGMA max_page_count = 100000")
         assert ann.post("/rate", form).status == 200, "the same click, once there is room"
         assert len(served.store.ratings()) == 2
 

@@ -67,7 +67,7 @@ def test_a_skip_has_a_reason_and_the_rest_is_given_back(served):
     skipped = rating(page, grade="", confidence="")
     assert ann.post("/rate", skipped).status == 409
     assert ann.post("/rate", skipped | {"reason": "I know it."}).status == 200
-    assert served.store._row("SELECT reason FROM log WHERE grade = '' AND undone IS NULL")["reason"] == "I know it."
+    assert served.store._db.row("SELECT reason FROM log WHERE grade = '' AND undone IS NULL")["reason"] == "I know it."
     assert ann.post("/leave", {}).json == {"to": "/left"}
     assert "Thank you" in ann.get("/left").text
     assert {slot.state for slot in served.store.slate(1)} == {"skipped", "returned"}

@@ -137,7 +137,7 @@ def test_from_a_run_to_labels_by_keyboard_alone(browser, tmp_path, proactbench):
     ann = [rating for rating in store.ratings() if rating.rater == "Ann"]
     assert [one.grade for one in ann] == ["PASS"] * 4 + ["FAIL"] + [LEVELS[number % 3] for number in range(5, 10)]
     assert (len(ann[0].spans), ann[0].reason, ann[0].confidence) == (1, "It sees what was said.", 4)
-    assert store._row("SELECT count(*) FROM log WHERE undone IS NOT NULL")[0] == 1
+    assert store._db.row("SELECT count(*) FROM log WHERE undone IS NOT NULL")[0] == 1
     assert ([*store.practice(1).values()], len(store.ratings())) == ([True] * 3, 20)
     assert [one.grade for one in store.adjudications().values()] == ["FAIL"]
     store.close()
@@ -264,11 +264,11 @@ def test_what_was_typed_stays_in_the_page_until_it_is_kept(browser, tmp_path):
         ready(page, "0 of 2")
         press(page, "1", "5")
         page.fill("textarea", "x" * 4000)
-        full = f"PRAGMA max_page_count = {served.store._row('PRAGMA page_count')[0]}"
-        served.store._row(full)
+        full = f"PRAGMA max_page_count = {served.store._db.row('PRAGMA page_count')[0]}"
+        served.store._db.row(full)
         press(page, "Control+Enter")
         expect(page.locator(".problem")).to_contain_text("the disk is full")
-        served.store._row("PRAGMA max_page_count = 100000")
+        served.store._db.row("PRAGMA max_page_count = 100000")
         page.context.set_offline(True)
         press(page, "Control+Enter")
         expect(page.locator(".problem")).to_contain_text("The server does not answer.")

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from builders.studies import submission
 
-from dspy_proact.errors import StorageFault, UsageError
+from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.people import Part
+from dspy_proact.label.database import StoreError
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, Study, StudyItem, StudyRun
 
@@ -125,12 +126,12 @@ def test_the_last_grade_of_the_owner_counts_and_no_rating_changes(store, ann):
 
 def test_on_a_full_disk_what_was_kept_stays_and_the_rest_is_refused(store, ann):
     store.give(ann, submission("a", "good", 4))
-    (pages,) = store._row("PRAGMA page_count")
-    store._row(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(StorageFault, match="full"):
+    (pages,) = store._db.row("PRAGMA page_count")
+    store._db.row(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreError, match="full"):
         store.give(ann, submission("b", "good", reason="x" * 100_000))
     assert [rating.item for rating in store.ratings()] == ["a"]
-    store._row("PRAGMA max_page_count = 100000")
+    store._db.row("PRAGMA max_page_count = 100000")
     assert store.give(ann, submission("b", "good", 4)) == 1
 
 
