@@ -5,8 +5,8 @@ import glob
 import resource
 import secrets
 import socket
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,26 +48,29 @@ def open_study(file: Path, declared: Benchmark[Any, Any], summaries: Sequence[Su
         with suppress(OSError, ValueError):
             owner, entry = links.read_text().split()
         if not (store.holds(owner, "owner") and store.holds(entry, "entry")):
-            owner, entry = store.new_tokens()
-            _write_links(links, owner, entry)
+            with _new_tokens(links) as (owner, entry):
+                store.set_tokens(owner, entry)
     else:
         study, items = design_study(declared, summaries, design)
-        owner, entry = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"{file}: cannot be made: {error.strerror}; name another file with `db`") from error
-        _write_links(links, owner, entry)
-        store = Store.create(file, study, items, tokens=(owner, entry))
+        with _new_tokens(links) as (owner, entry):
+            store = Store.create(file, study, items, tokens=(owner, entry))
     practice = practice_of(declared, store.study.design.seed) if store.study.design.kind == "grades" else ()
     groups = {outcome.key: outcome.group for summary in summaries for outcome in summary.outcomes}
     return Collection(store, items, practice, declared, groups, owner, entry)
 
 
-def _write_links(links: Path, owner: str, entry: str) -> None:
-    with replacing(links) as written:
-        written.chmod(0o600)
-        written.write_text(f"{owner}\n{entry}\n")
+@contextmanager
+def _new_tokens(links: Path) -> Generator[tuple[str, str]]:
+    """New tokens of the owner and for joining, which are in their file once what is done with them inside is done."""
+    owner, entry = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
+    with replacing(links) as temporary:
+        temporary.chmod(0o600)
+        temporary.write_text(f"{owner}\n{entry}\n")
+        yield owner, entry
 
 
 class _Connection(H11Protocol):

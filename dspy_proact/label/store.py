@@ -97,8 +97,8 @@ class Store:
         """Make the file of a new study, whole or not at all.
 
         Items are in the order of the draw, the parts of a unit one after another. `tokens` are the owner's and that for
-        joining; with empty ones nobody can open its pages before `new_tokens`. Raises a `UsageError` where there is a
-        file, or what is left of another one, or it cannot be made.
+        joining; with empty ones nobody can open its pages. Raises a `UsageError` where there is a file, or a part of
+        another one, or it cannot be made.
         """
         for rest in (path.with_name(path.name + suffix) for suffix in BESIDE):
             if rest.exists() and not path.exists():
@@ -160,7 +160,8 @@ class Store:
         """Raise a `StoreError` where nothing can be written into the file."""
         self._db.row("PRAGMA journal_mode = DELETE")  # earlier versions had a write-ahead log
         with self._db.transaction():
-            self._db.execute("UPDATE study SET format = format")
+            (times,) = self._db.row("PRAGMA user_version")
+            self._db.execute(f"PRAGMA user_version = {(times + 1) % 2**31}")  # what stays as it is is not written
 
     # Items
 
@@ -203,12 +204,10 @@ class Store:
         """Whether a token is the owner's, or the one by which raters join; compared in constant time."""
         return hmac.compare_digest(self._db.row("SELECT owner, entry FROM study")[role], digest_of_token(token))
 
-    def new_tokens(self) -> tuple[str, str]:
-        """New tokens of the owner and for joining; those before are none any more. Raters keep theirs."""
-        owner, entry = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
+    def set_tokens(self, owner: str, entry: str) -> None:
+        """Give the owner and raters that join these tokens; those before are none any more. Raters keep theirs."""
         with self._db.transaction():
             self._db.execute("UPDATE study SET owner = ?, entry = ?", (digest_of_token(owner), digest_of_token(entry)))
-        return owner, entry
 
     def add_rater(self, name: str, token: str = "", most: int | None = None) -> Rater:
         """A new rater, who comes in by a token, of which the digest is kept; it is empty for who has no link.

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import resource
 import runpy
 import sys
 from collections.abc import Sequence
@@ -21,12 +22,18 @@ FORKS.set_forkserver_preload([*PRELOADED])
 class Command:
     """A command line that begins at once; its messages are appended to a file.
 
-    A kill ends it as it would end an interpreter of its own.
+    A kill ends it as it would end an interpreter of its own. With `most_bytes` no file of its may grow beyond so many.
     """
 
-    def __init__(self, arguments: Sequence[str], messages: Path):
-        self._process = FORKS.Process(target=_become, args=(messages, *arguments), daemon=True)
+    def __init__(self, arguments: Sequence[str], messages: Path, most_bytes: int = resource.RLIM_INFINITY):
+        self._process = FORKS.Process(target=_become, args=(messages, most_bytes, *arguments), daemon=True)
         self._process.start()
+
+    @property
+    def pid(self) -> int:
+        """Of its process."""
+        assert self._process.pid is not None, "it was started"
+        return self._process.pid
 
     def poll(self) -> int | None:
         """How it ended; None while it has not."""
@@ -43,7 +50,8 @@ class Command:
         return self._process.exitcode
 
 
-def _become(messages: Path, *arguments: str) -> None:
+def _become(messages: Path, most_bytes: int, *arguments: str) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
     for number, path in ((1, os.devnull), (2, messages)):
         with Path(path).open("ab") as file:
             os.dup2(file.fileno(), number)

@@ -28,7 +28,7 @@ def tables(text):
     return [table_rows(block)[2:] for block in blocks]
 
 
-SOAKS = ["kill_soak.py", "compile_soak.py", "generation_soak.py", "fault_soak.py", "hostile_soak.py"]
+SOAKS = [f"{name}_soak.py" for name in ("kill", "compile", "generation", "fault", "hostile", "label")]
 
 
 @pytest.mark.parametrize("name", SOAKS)

@@ -4,7 +4,8 @@ from urllib.parse import quote
 
 import pytest
 from builders.attack import ATTACK
-from drivers.labelling import Visitor, collected, item, joined, key, rating, serving
+from drivers.labelling import collected, item, joined, rating, serving
+from support.visitor import Visitor, key
 
 from dspy_proact.errors import UsageError
 from dspy_proact.label import app
@@ -190,6 +191,29 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path):
         served.store._db.row("PRAGMA max_page_count = 100000")
         assert ann.post("/rate", form).status == 200, "the same click, once there is room"
         assert len(served.store.ratings()) == 2
+
+
+def test_a_file_that_is_gone_is_said_on_every_page_and_nothing_is_acknowledged(tmp_path, caplog):
+    with serving(collected(tmp_path / "study.db", [item(n) for n in range(2)], ratings=1, raters=1)) as served:
+        ann = joined(served, "Ann")
+        form = rating(ann.get("/rate")) | {"key": key()}
+        served.store.path.rename(tmp_path / "moved.db")
+        refused = ann.post("/rate", form)
+        assert (refused.status, "could not be kept: the file of the study was moved" in refused.json["problem"]) == (
+            503,
+            True,
+        )
+        page = ann.get("/rate")
+        assert (page.status, "<h1>The study cannot be used now: the file" in page.text) == (503, True)
+        assert str(tmp_path) not in refused.text + page.text, "where files lie is the owner's"
+        owner = Visitor(served.port)
+        owner.post("/enter", {"token": served.owner})
+        assert owner.get("/owner").status == 503
+        assert Visitor(served.port).post("/join", {"token": served.entry, "name": "Bob"}).status == 503
+        (warned,) = caplog.messages
+        assert f"was moved to {tmp_path / 'moved.db'}" in warned, "once, on the terminal"
+        (tmp_path / "moved.db").rename(served.store.path)
+        assert ann.post("/rate", form).status == 200, "the same click, once it is back"
 
 
 def test_which_hosts_are_served(monkeypatch):

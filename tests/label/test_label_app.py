@@ -4,7 +4,8 @@ import json
 import re
 
 import pytest
-from drivers.labelling import Visitor, collected, item, joined, key, practice, rating, serving
+from drivers.labelling import collected, item, joined, practice, rating, serving
+from support.visitor import Visitor, key
 
 from dspy_proact.label.study import PREFERENCE, practice_passed
 

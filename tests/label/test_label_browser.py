@@ -10,8 +10,9 @@ from axe_playwright_python.sync_playwright import Axe
 from builders.attack import ATTACK
 from drivers.browser import chromium, tab
 from drivers.child import Child, command_line
-from drivers.labelling import Visitor, collected, item, joined, key, label_serve, practice, rating, serving
+from drivers.labelling import collected, item, joined, label_serve, practice, rating, serving
 from playwright.sync_api import expect
+from support.visitor import Visitor, key
 
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.label.store import Store

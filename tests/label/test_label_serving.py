@@ -1,21 +1,26 @@
 """The server killed, under load, and ended in order."""
 
+import errno
 import gc
 import os
 import signal
 import socket
+import sqlite3
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from urllib.parse import urlencode
 
 import pytest
 from drivers.child import Child
-from drivers.labelling import Riddles, Visitor, collected, item, joined, key, rating, serve_again, serving
+from drivers.labelling import Riddles, collected, item, joined, rating, serve_again, serving
+from support.visitor import Visitor, key
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.registry import benchmark_named
+from dspy_proact.label.database import StoreError
 from dspy_proact.label.serving import open_study
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design
@@ -68,6 +73,19 @@ def test_no_rating_is_lost_or_doubled_when_the_server_is_killed_right_after_each
     store.close()
 
 
+def test_connections_that_say_nothing_keep_nobody_out(tmp_path):
+    collection = collected(tmp_path / "study.db", [item(number) for number in range(3)], ratings=1, raters=1)
+    collection.store.add_rater("Ann", token := key())
+    collection.store.close()
+    with Restarted(tmp_path, token, 3) as server, ExitStack() as silent:
+        for number in range(510):
+            connection = silent.enter_context(socket.create_connection(("127.0.0.1", server.ann.port)))
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: " if number % 2 else b"")
+        ann = Visitor(server.ann.port, cookie=server.cookie)
+        for _ in range(3):
+            assert ann.post("/rate", rating(ann.get("/rate"))).status == 200
+
+
 @pytest.mark.parametrize("items", [40, pytest.param(200, marks=pytest.mark.nightly)])
 def test_twenty_raters_at_once_lose_nothing_and_memory_stays_flat(tmp_path, items):
     every = [item(n) for n in range(items)]
@@ -111,6 +129,34 @@ def test_links_stay_good_until_their_file_is_gone(run, tmp_path):
         opened.append((collection.owner, collection.entry))
     assert opened[0] == opened[1] != opened[2]
     assert links.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_a_kill_left_is_cleaned_up_and_nothing_is_left_where_a_study_cannot_be_made(run, tmp_path, monkeypatch):
+    design, file = Design(count=2, ratings=1, raters=1), tmp_path / "labels" / "study.db"
+    file.parent.mkdir()
+    for left in ("study.db.17.new", "study.links.17.new", "other.db.17.new"):
+        (file.parent / left).write_text("half")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(UsageError, match="cannot be written: No space left on device; free some disk space"):
+        open_study(file, benchmark_named("proactbench"), [run], design)
+    assert [path.name for path in file.parent.iterdir()] == ["other.db.17.new"]
+    monkeypatch.undo()
+    open_study(file, benchmark_named("proactbench"), [run], design).store.close()
+    assert {path.name for path in file.parent.iterdir()} == {"other.db.17.new", "study.db", "study.links"}
+
+
+def test_a_study_that_cannot_be_written_is_not_served(run, tmp_path):
+    design, file = Design(count=2, ratings=1, raters=1), tmp_path / "study.db"
+    open_study(file, benchmark_named("proactbench"), [run], design).store.close()
+    with closing(sqlite3.connect(file, isolation_level=None)) as other, pytest.MonkeyPatch.context() as patched:
+        patched.setattr("dspy_proact.label.database._BUSY_SECONDS", 0.001)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="another process has locked the file of the study"):
+            open_study(file, benchmark_named("proactbench"), [run], design)
 
 
 def test_a_study_is_of_its_runs(run, tmp_path):

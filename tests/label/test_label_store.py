@@ -1,5 +1,6 @@
 """The file of a study: what is written once, what is never written twice, and what a full disk keeps."""
 
+import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -50,7 +51,8 @@ def test_a_study_is_read_as_it_was_declared(store, tmp_path):
 def test_no_token_is_in_the_file(tmp_path):
     store = Store.create(tmp_path / "study.db", STUDY, [item("a")])
     assert not any(store.holds("", role) for role in ("owner", "entry"))
-    (owner, entry), token = store.new_tokens(), "a token of Ann's"
+    owner, entry, token = "the owner's token", "the entry token", "a token of Ann's"
+    store.set_tokens(owner, entry)
     rater = store.add_rater("Ann", token)
     held = [(one, role) for one in (owner, entry, token) for role in ("owner", "entry") if store.holds(one, role)]
     assert held == [(owner, "owner"), (entry, "entry")]
@@ -62,9 +64,9 @@ def test_no_token_is_in_the_file(tmp_path):
 
 
 def test_new_tokens_end_the_old_ones(store):
-    owner, _ = store.new_tokens()
-    newer, _ = store.new_tokens()
-    assert (store.holds(owner, "owner"), store.holds(newer, "owner")) == (False, True)
+    store.set_tokens("the owner's", "one")
+    store.set_tokens("the owner's newer one", "another")
+    assert (store.holds("the owner's", "owner"), store.holds("the owner's newer one", "owner")) == (False, True)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 61, "a\nb\x1b[31m", "a\u202eb"])
@@ -128,7 +130,10 @@ def test_on_a_full_disk_what_was_kept_stays_and_the_rest_is_refused(store, ann):
     store.give(ann, submission("a", "good", 4))
     (pages,) = store._db.row("PRAGMA page_count")
     store._db.row(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(StoreError, match="full"):
+    with pytest.raises(StoreError, match="the disk is full") as refused:
+        store.give(ann, submission("b", "good", reason="x" * 100_000))
+    assert refused.value.full
+    with pytest.raises(StoreError, match="the disk is full"):
         store.give(ann, submission("b", "good", reason="x" * 100_000))
     assert [rating.item for rating in store.ratings()] == ["a"]
     store._db.row("PRAGMA max_page_count = 100000")
@@ -165,6 +170,128 @@ def test_a_database_of_something_else_is_refused_and_stays_as_it_was(tmp_path):
         Store.open(path)
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["other.db"]
+
+
+def test_a_study_is_made_whole_or_not_at_all(tmp_path, monkeypatch):
+    """What is killed while it is made has no file yet, and one that another began meanwhile is not replaced."""
+    path, other = tmp_path / "study.db", tmp_path / "other.db"
+    Store.create(other, STUDY, [item("b")]).close()
+
+    def begun_by_another(*_):
+        assert not path.exists()
+        other.rename(path)
+
+    monkeypatch.setattr("os.fsync", begun_by_another)
+    with pytest.raises(UsageError, match="exists"):
+        Store.create(path, STUDY, [item("a")])
+    store = Store.open(path)
+    assert store.units() == (("b",),)
+    store.close()
+    assert [one.name for one in tmp_path.iterdir()] == ["study.db"]
+
+
+def test_what_is_left_of_another_study_is_refused_by_name_and_stays(tmp_path):
+    (tmp_path / "study.db-wal").write_text("ratings")
+    with pytest.raises(UsageError, match="db-wal: holds the last ratings of a study that is not beside it"):
+        Store.create(tmp_path / "study.db", STUDY, [item("a")])
+    assert [one.name for one in tmp_path.iterdir()] == ["study.db-wal"]
+
+
+def test_the_file_alone_holds_what_was_acknowledged_while_it_is_open(store, ann, tmp_path):
+    store.give(ann, submission("a", "good", 4))
+    assert [one.name for one in tmp_path.iterdir()] == ["study.db"]
+    shutil.copy(store.path, tmp_path / "copy.db")
+    copy = Store.open(tmp_path / "copy.db")
+    assert copy.ratings() == store.ratings() != ()
+    copy.close()
+
+
+def test_a_file_of_an_earlier_version_gives_its_write_ahead_log_up(store, ann, tmp_path):
+    with closing(sqlite3.connect(store.path)) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+    store.give(ann, submission("a", "good", 4))
+    assert (tmp_path / "study.db-wal").exists()
+    store.require_writable()
+    assert [one.name for one in tmp_path.iterdir()] == ["study.db"]
+    assert len(store.ratings()) == 1
+
+
+def test_a_lock_is_a_lock_in_whatever_is_done(store, ann, monkeypatch):
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        store._db.execute("PRAGMA busy_timeout = 1")
+        other.execute("BEGIN EXCLUSIVE")
+        for does in (lambda: store.give(ann, submission("a", "good", 4)), store.ratings, store.raters):
+            with pytest.raises(StoreError, match="another process has locked the file") as refused:
+                does()
+            assert not refused.value.full
+        monkeypatch.setattr("dspy_proact.label.database._BUSY_SECONDS", 0.001)
+        with pytest.raises(StoreError, match="another process has locked"):
+            Store.open(store.path)
+    assert store.give(ann, submission("a", "good", 4)) == 1
+
+
+def test_a_reader_that_is_not_done_is_a_lock_for_what_is_written(store, ann):
+    store._db.execute("PRAGMA busy_timeout = 1")
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM study").fetchall()
+        with pytest.raises(StoreError, match="locked"):
+            store.give(ann, submission("a", "good", 4))
+    assert store.ratings() == ()
+
+
+def another(path):
+    shutil.copy(path, path.with_name("other"))
+    path.with_name("other").replace(path)
+
+
+@pytest.mark.parametrize(
+    ("act", "why", "where"),
+    [
+        (
+            lambda path: path.rename(path.with_name("moved.db")),
+            "was moved to .*moved.db; what was .* is in it",
+            "moved.db",
+        ),
+        (lambda path: path.unlink(), "was removed; what .* is in .*study.rescued.db", "study.rescued.db"),
+        (another, "was removed, and another file is in its place; .* is in .*rescued", "study.rescued.db"),
+    ],
+)
+def test_nothing_is_kept_in_a_file_that_is_not_in_its_place(store, ann, tmp_path, act, why, where):
+    store.give(ann, submission("a", "good", 4))
+    act(store.path)
+    for _ in range(2):
+        with pytest.raises(StoreError, match=f"{why}.*; nothing more is kept until it is back in its place"):
+            store.give(ann, submission("b", "good", 4))
+    saved = Store.open(tmp_path / where)
+    assert [rating.item for rating in saved.ratings()] == ["a"]
+    saved.close()
+    assert (tmp_path / where).stat().st_mode & 0o777 == 0o600
+    assert len([*tmp_path.glob("*rescued*")]) == ("rescued" in where)
+    (tmp_path / where).replace(store.path)
+    if where == "moved.db":
+        assert store.give(ann, submission("b", "good", 4)) == 1, "it is back"
+
+
+def test_what_is_moved_while_a_rating_is_written_is_not_acknowledged(store, ann):
+    other = store.path.with_name("moved.db")
+    with pytest.raises(StoreError, match="was moved to"):
+        store.assign(ann, lambda: [store.path.rename(other)] and [("c", False)])
+    with pytest.raises(StoreError, match="was moved to"):
+        store.give(ann, submission("a", "good", 4))
+
+
+def test_a_file_that_can_only_be_read_is_read(store, ann, tmp_path, monkeypatch):
+    """As a system without permission or a read-only disk opens it, whoever runs this test."""
+    store.give(ann, submission("a", "good", 4))
+    connect = sqlite3.connect
+    monkeypatch.setattr("sqlite3.connect", lambda name, **more: connect(name.replace("mode=rw", "mode=ro"), **more))
+    reading = Store.open(store.path)
+    assert [rating.item for rating in reading.ratings()] == ["a"]
+    for does in (reading.require_writable, lambda: reading.give(ann, submission("b", "good", 4))):
+        with pytest.raises(StoreError, match="or its folder, cannot be opened or written"):
+            does()
+    reading.close()
 
 
 def test_a_study_without_its_settings_is_refused_in_a_line(store):
