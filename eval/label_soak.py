@@ -264,7 +264,9 @@ def displaced(folder: Path, way: str) -> str:
     status = server.stopped()
     found = re.findall(where, server.message)
     assert (status, bool(found)) == (2, True), f"{status}: {server.message}"
-    return f"3 of 3 refused; {server.require_kept(Path(found[-1]))} of 3 acknowledged are where the last message says"
+    count = server.require_kept(place := Path(found[-1]))
+    assert Server(place, ()).await_ready().stopped() == 0, "it cannot be served from there"
+    return f"3 of 3 refused; {count} of 3 acknowledged are where the last message says"
 
 
 def moved_back(folder: Path) -> str:
