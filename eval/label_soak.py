@@ -2,10 +2,10 @@
 
     python eval/label_soak.py --kills 50
 
-A study is begun on the command line and killed (SIGKILL) within 50 ms of the first file's appearing, begun again, rated
-over HTTP, and killed with a rating on its way. Then its disk is full, at the start and while it is served; its file is
-moved, removed or replaced under the server, locked by another process, or can only be read; and 510 connections say
-nothing. A rating is lost when it was answered with 200 and is in no file that the last message names.
+A study is begun on the command line and killed (SIGKILL) within 50 ms of its file's appearing, or of any file's; then it
+is begun again, rated over HTTP, and killed with a rating on its way. Then its disk is full, at the start and while it is
+served; its file is moved, removed or replaced under the server, locked by another process, or can only be read; and 510
+connections say nothing. A rating is lost when it was answered with 200 and is in no file that the last message names.
 """
 
 import argparse
@@ -124,9 +124,9 @@ def kept(study: Path) -> list[str]:
         return [rating.item for rating in store.ratings()]
 
 
-def said(command: Sequence[str], folder: Path) -> tuple[int, str]:
+def ended(command: Sequence[str], folder: Path) -> tuple[int, str]:
     """How another command ended, and what it printed on standard error, in one line."""
-    messages = folder.with_name("said")
+    messages = folder.with_name("messages")
     messages.write_text("")
     status = Command(command, messages).wait()
     return status, " ".join(messages.read_text("utf-8").split())
@@ -157,21 +157,21 @@ def fill(folder: Path, room: int) -> Path:
 
 def killed(folder: Path, kills: int, moment: random.Random) -> str:
     """Kill studies within 50 ms of their beginning, and again with a rating on its way."""
-    given = there = begun = 0
+    answered = there = begun = 0
     for number in range(kills):
         study = folder / str(number) / "study.db"
         study.parent.mkdir()
         server = Server(study)
-        while not any(os.scandir(study.parent)):
+        while not (study.exists() if number % 2 else [*study.parent.iterdir()]):
             time.sleep(0.001)
         time.sleep(moment.uniform(0, 0.05))
         server.process.kill()
         server.process.wait()
-        if whole := study.exists():
+        if exists := study.exists():
             assert kept(study) == [], "it cannot be read"
-        there += whole
+        there += exists
         begun += READY in server.message
-        server = Server(study, () if whole else DESIGN).await_ready()
+        server = Server(study, () if exists else DESIGN).await_ready()
         assert not [*study.parent.glob("*.new")], "something is left over"
         visitor = server.join()
         for _ in range(moment.randint(1, 4)):
@@ -181,8 +181,8 @@ def killed(folder: Path, kills: int, moment: random.Random) -> str:
         server.process.kill()
         server.process.wait()
         server.require_kept()
-        given += len(server.acknowledged)
-    return f"{there} had a file, {begun} of them were served; none was half; {given} acknowledged and kept"
+        answered += len(server.acknowledged)
+    return f"{there} had a file, {begun} of them were served; none was half; {answered} acknowledged and kept"
 
 
 def full_at_start(folder: Path) -> str:
@@ -262,10 +262,10 @@ def displaced(folder: Path, way: str) -> str:
         assert (answer.status, "was moved, removed or replaced" in answer.text) == (503, True), answer.text
     assert "was moved, removed or replaced" in visitor.get("/rate").text
     status = server.stopped()
-    found = re.findall(where, server.message)
-    assert (status, bool(found)) == (2, True), f"{status}: {server.message}"
-    count = server.require_kept(place := Path(found[-1]))
-    assert Server(place, ()).await_ready().stopped() == 0, "it cannot be served from there"
+    paths = re.findall(where, server.message)
+    assert (status, bool(paths)) == (2, True), f"{status}: {server.message}"
+    count = server.require_kept(study := Path(paths[-1]))
+    assert Server(study, ()).await_ready().stopped() == 0, "it cannot be served from there"
     return f"3 of 3 refused; {count} of 3 acknowledged are where the last message says"
 
 
@@ -291,7 +291,7 @@ def locked(folder: Path) -> str:
         other.execute("BEGIN EXCLUSIVE")
         answer = server.rate(visitor, rating)
         assert (answer.status, "another process has locked" in answer.text) == (503, True), answer.text
-        status, message = said(["agree", "--ratings", str(server.study)], folder)
+        status, message = ended(["agree", "--ratings", str(server.study)], folder)
         assert (status, "another process has locked" in message) == (2, True), message
     visitor.connection.close()  # which was idle for too long
     assert server.rate(visitor, rating).status == 200, "the lock is gone"
@@ -319,7 +319,7 @@ def read_only(folder: Path) -> str:
                 ["label", "export", "--out", "-"],
                 ["report", str(RUN), "--ratings"],
             ):
-                status, message = said([*command, str(server.study)], folder)
+                status, message = ended([*command, str(server.study)], folder)
                 assert (status, message.startswith("Error")) == (0, False), message
             Server(server.study, ()).refused("cannot be opened or written")
             return f"{server.require_kept()} of 3 are read; `label serve` is refused with the cause"
