@@ -2,8 +2,8 @@
 
     python eval/label_soak.py --kills 50
 
-A study is begun on the command line and killed (SIGKILL) within 50 ms of its file's appearing, or of any file's; then it
-is begun again, rated over HTTP, and killed with a rating on its way. Then its disk is full, at the start and while it is
+A study is begun on the command line and killed (SIGKILL) within 50 ms of its file's appearing, or of any file's; it is
+begun again, rated over HTTP, and killed with a rating on its way. Then its disk is full, at the start and while it is
 served; its file is moved, removed or replaced under the server, locked by another process, or can only be read; and 510
 connections say nothing. A rating is lost when it was answered with 200 and is in no file that the last message names.
 """
