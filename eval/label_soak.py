@@ -163,6 +163,7 @@ def killed(folder: Path, kills: int, moment: random.Random) -> str:
         study.parent.mkdir()
         server = Server(study)
         while not (study.exists() if number % 2 else [*study.parent.iterdir()]):
+            assert server.process.poll() is None, f"it ended: {server.message}"
             time.sleep(0.001)
         time.sleep(moment.uniform(0, 0.05))
         server.process.kill()
