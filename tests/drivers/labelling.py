@@ -29,7 +29,10 @@ class Riddles(Benchmark):
 
     name = "riddles"
     labels = LEVELS[::-1]
-    people = People(briefing="A riddle is solved when its answer is named.")
+    people = People(
+        briefing="A riddle is solved when its answer is named.",
+        parts=[Part("", LEVELS, criteria={"SOLVED": "It names the answer.", "LOST": "It names another."})],
+    )
 
 
 def item(number: int, text: str = "It is the moon.", part: Part = PART, run: str = "r1") -> StudyItem:
