@@ -1,14 +1,17 @@
 """Everything in docs/ that can run is run, in the order in which it stands there, and shows what is shown."""
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 import pytest
 from drivers.script import ROOT, ended
+from fakes.official_package import installed
+from fakes.server import Answer, Sent, healthy
 
 import dspy_proact
 from dspy_proact import cli
@@ -16,7 +19,11 @@ from dspy_proact.evaluation.published import best_published
 from dspy_proact.evaluation.registry import benchmarks
 
 DOCS = sorted(ROOT.glob("docs/**/*.md"))
+PATHS = ROOT / "docs" / "paths.md"
+TITLES = re.findall(r"^## (.+)$", PATHS.read_text("utf-8"), re.MULTILINE)
+"""Of the paths, each of which begins in an empty folder."""
 _FENCE = re.compile(r"(?:<!-- (?P<marker>[^\n]*?) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)```", re.DOTALL)
+_OF_MODELS = r" --(model|judge|judge-prompt) (?!embedded)\S+"
 
 
 @dataclass(frozen=True)
@@ -36,38 +43,100 @@ class Fence:
         return [words[1:] for words in parsed if words]
 
 
-def fences(path: Path) -> Iterator[Fence]:
-    for match in _FENCE.finditer(path.read_text(encoding="utf-8")):
+def fences(text: str) -> Iterator[Fence]:
+    for match in _FENCE.finditer(text):
         yield Fence(match["marker"] or "", match["language"], match["text"])
 
 
-@pytest.mark.parametrize("path", DOCS, ids=lambda path: str(path.relative_to(ROOT / "docs")))
-def test_what_can_run_runs_and_shows_what_is_shown(path, tmp_path, monkeypatch, request):
-    """A page is one session in one folder; without a key what would ask a real model is asked what it would take."""
-    of_one = path.parent.name == "benchmarks" and path.stem != "index"
-    request.getfixturevalue(path.stem if of_one else "proactbench")
-    monkeypatch.setenv("COLUMNS", "80")
+def follow(text: str, folder: Path, keyless: bool = False) -> Iterator[list[str]]:
+    """Do what a text says in one folder, in its order; gives each command once it has ended as it should.
+
+    Without a key (`keyless`), options that name a real model or the prompt for it are left out.
+    """
     message = ""
-    for fence in fences(path):
+    for fence in fences(text):
         kind, _, more = fence.marker.partition(":")
         if kind == "shown":
-            assert more.strip(), f"{path.name}: say why this is not run: {fence.text}"
+            assert more.strip(), f"say why this is not run: {fence.text}"
         elif kind == "output":
             assert [line.rstrip() for line in message.splitlines()] == [
                 line.rstrip() for line in fence.text.splitlines()
             ]
         elif kind == "file":
-            (tmp_path / more.strip()).write_text(fence.text, encoding="utf-8")
+            (folder / more.strip()).write_text(fence.text, encoding="utf-8")
         elif kind == "python":
-            done = ended(lambda text=fence.text: exec(text, {}), path, folder=tmp_path)
+            done = ended(lambda text=fence.text: exec(text, {}), Path("docs"), folder=folder)
             assert done.returncode == 0, done.stderr
             message = done.stdout
         else:
-            assert kind == "run", f"{path.name}: mark this block: {fence.text}"
-            for words in fence.commands:
-                done = ended(cli.main, Path("dspy-proact"), *words, folder=tmp_path)
-                assert done.returncode == int(more or 0), f"{shlex.join(words)}\n{done.stdout}{done.stderr}"
+            assert kind == "run", f"mark this block: {fence.text}"
+            for printed in fence.commands:
+                typed = re.sub(_OF_MODELS, "", shlex.join(printed)) if keyless else shlex.join(printed)
+                words = shlex.split(typed)
+                done = ended(cli.main, Path("dspy-proact"), *words, folder=folder)
+                assert done.returncode == int(more or 0), f"{typed}\n{done.stdout}{done.stderr}"
                 message = done.stdout
+                yield words
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in DOCS if path != PATHS], ids=lambda path: str(path.relative_to(ROOT / "docs"))
+)
+def test_what_can_run_runs_and_shows_what_is_shown(path, tmp_path, monkeypatch, request):
+    """A page is one session in one folder; without a key what would ask a real model is asked what it would take."""
+    of_one = path.parent.name == "benchmarks" and path.stem != "index"
+    request.getfixturevalue(path.stem if of_one else "proactbench")
+    monkeypatch.setenv("COLUMNS", "80")
+    assert all(follow(path.read_text("utf-8"), tmp_path))
+
+
+def section(title: str) -> str:
+    """A path, from its title to the next."""
+    return PATHS.read_text("utf-8").partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+@pytest.fixture
+def providers(proactbench, server, monkeypatch):
+    """The server, behind every provider's models, whose keys are known; the corpus of the hub is the sample here."""
+    from dspy_proact.benchmarks.proactbench.corpus import dialogues
+
+    sample = replace(dialogues.read_jsonl(dialogues.sample_path()), name="proactbench", revision="0" * 40)
+    monkeypatch.setattr(dialogues, "read_dataset", lambda revision=None: sample)
+    monkeypatch.setenv("OPENAI_API_KEY", "a key of this test")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.judge)
+    return server
+
+
+def of_provider(sent: Sent) -> Answer:
+    """Answers of a provider that has the assistant and its judges, which it tells apart by the names of the models."""
+    if sent.messages[0]["content"].startswith("You weigh one answer by its rubric."):
+        result = {"status": "EVALUATED", "score": "PASS", "rationale": "because", "evidence": "label the boxes today"}
+        return Answer(json.dumps({"evaluation_result": result}))
+    return healthy(replace(sent, role="assistant" if sent.body["model"] == "gpt-4o" else "judge"))
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_a_path_is_followed_step_by_step_with_a_provider_behind_its_models(title, providers, tmp_path, monkeypatch):
+    """What is estimated begins too, once `--dry-run` is left out: it ends, or stops at a limit."""
+    monkeypatch.setenv("COLUMNS", "80")
+    providers.script = of_provider
+    folder = tmp_path / "work"
+    folder.mkdir()
+    with installed(tmp_path / "official"):
+        estimated = [words for words in follow(section(title), folder) if "--dry-run" in words]
+        for number, words in enumerate(estimated):
+            few = [word for word in words if word != "--dry-run"]
+            few += ["--max-calls", "20", *([] if "--out" in words else ["--out", f"more/{number}"])]
+            done = ended(cli.main, Path("dspy-proact"), *few, folder=folder)
+            assert done.returncode in {0, 4}, f"{shlex.join(few)}\n{done.stdout}{done.stderr}"
+    asked = {sent.body["model"] for sent in providers.sent}
+    assert asked
+    assert asked <= set(re.findall(r"(?<=openai/)[\w.-]+", section(title)))
+
+
+def test_the_first_path_is_followed_without_a_key_where_no_model_is_named(proactbench, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert all(follow(section(TITLES[0]), tmp_path, keyless=True))
 
 
 def test_every_command_has_its_names_in_python_and_all_of_them_are_there():
