@@ -129,9 +129,9 @@ def test_a_path_is_followed_step_by_step_with_a_provider_behind_its_models(title
             few += ["--max-calls", "20", *([] if "--out" in words else ["--out", f"more/{number}"])]
             done = ended(cli.main, Path("dspy-proact"), *few, folder=folder)
             assert done.returncode in {0, 4}, f"{shlex.join(few)}\n{done.stdout}{done.stderr}"
-    asked = {sent.body["model"] for sent in providers.sent}
-    assert asked
-    assert asked <= set(re.findall(r"(?<=openai/)[\w.-]+", section(title)))
+    models = {sent.body["model"] for sent in providers.sent}
+    assert models
+    assert models <= set(re.findall(r"(?<=openai/)[\w.-]+", section(title)))
 
 
 def test_the_first_path_is_followed_without_a_key_where_no_model_is_named(proactbench, tmp_path, monkeypatch):

@@ -233,7 +233,7 @@ def try_(
     if tried.halt:
         say(f"Stopped: {message_of(tried.halt)}")
     else:
-        _say_next(text, prompt, program, not own, declared.models.system_prompt)
+        _say_next(text, prompt, program, not own, trial.takes_prompt)
     return exit_status(tried.halt, unscored=tried.failed)
 
 

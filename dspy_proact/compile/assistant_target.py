@@ -23,6 +23,7 @@ from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import NO_ROLES, Benchmark, Start
 from dspy_proact.evaluation.checks import checked
 from dspy_proact.evaluation.participant import Roles, fingerprint_of, further_specs, role_of
+from dspy_proact.evaluation.rendered import answer_calls, grade_calls
 from dspy_proact.evaluation.tuning import Feedback
 from dspy_proact.models import EMBEDDED, AllowedModels, Model, ModelSpec
 from dspy_proact.programs.asking import run_here
@@ -282,7 +283,7 @@ class AssistantTarget(Target):
     def roles(self, recipe: Recipe, tuned: int) -> Mapping[str, RoleForecast]:
         """What each model is asked, without repairs and second questions."""
         declared, program, tested = self.declared, self.start.program, 2 * len(self.items)
-        stages = [declared.forecast.answers(case, program, self.settings) for case in self.items]
+        stages = [answer_calls(declared, case, program, self.settings) for case in self.items]
         predictors = len(program.predictors())
         roles = {name: RoleForecast.of_stages(self.models[name], tuned + tested, stages, name) for name in self.further}
         own = RoleForecast.of_stages(
@@ -291,7 +292,7 @@ class AssistantTarget(Target):
         roles = {"assistant": own} | roles
         if self.judges:
             judge = self.judges["report_judge"]
-            grading = [declared.forecast.grades(case, None, judge, self.settings) for case in self.items]
+            grading = [grade_calls(declared, case, None, judge, self.settings) for case in self.items]
             for name, count in (("judge", tuned), ("report_judge", tested)):
                 roles[name] = RoleForecast.of_stages(self.models[name], count, grading)
         tips = len(self.proposal.tips)

@@ -29,6 +29,7 @@ from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import TOKENS, OutOfFold, Target, Tested, Tuned, tokens_of_call
 from dspy_proact.compile.training import Choice, Training
 from dspy_proact.errors import Halt, Interrupted, RunError, UsageError
+from dspy_proact.evaluation.rendered import assumption_of
 from dspy_proact.kept import CALLS, CallLog, Claim, Claimed, Identified, now, versions
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
 from dspy_proact.models import AllowedModels, Gate, Model, open_model, wait_for
@@ -134,7 +135,7 @@ class Compile:
         roles = target.roles(self.recipe, sum(target.tuned_at_most(self.recipe, train) for train in trains))
         chosen, width = target.chosen(target.items), self.gate.concurrency
         sizes = tuple(Counter(item.group for item in chosen).values())
-        assumption = target.declared.forecast.assumption if target.role == "assistant" else None
+        assumption = assumption_of(target.declared) if target.role == "assistant" else None
         hints, tips = target.proposal.hints, target.proposal.tips
         return Forecast(
             roles,

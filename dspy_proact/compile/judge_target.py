@@ -32,6 +32,7 @@ from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.participant import role_of
 from dspy_proact.evaluation.people import WorkedCase, is_cut, parts_of, worked_cases_of
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, ratings_named
+from dspy_proact.evaluation.rendered import grade_calls
 from dspy_proact.evaluation.tuning import Feedback, ScoredPrediction
 from dspy_proact.models import ModelSpec
 from dspy_proact.plain_text import map_texts, tame
@@ -316,8 +317,8 @@ class JudgeTarget(Target):
 
     def roles(self, recipe: Recipe, tuned: int) -> Mapping[str, RoleForecast]:
         """What judge and proposer are asked."""
-        judge, grades = self.start.program, self.declared.forecast.grades
-        stages = [grades(item.case, item.answer, judge, self.settings) for item in self.items]
+        judge, declared = self.start.program, self.declared
+        stages = [grade_calls(declared, item.case, item.answer, judge, self.settings) for item in self.items]
         one = [stage and stage[:1] for stage in stages]  # a verdict is one question
         count, predictors = 2 * len(self.items) * self.votes + tuned, len(judge.predictors())
         return {

@@ -14,7 +14,7 @@ from dspy_proact.evaluation.own_file import located
 from dspy_proact.models import AllowedModels
 from dspy_proact.models.logged import one_answer
 from dspy_proact.programs.answer import ours
-from dspy_proact.programs.asking import Asking, ask_now
+from dspy_proact.programs.asking import Asking, ask_now, run_here
 from dspy_proact.programs.direct import Direct
 from dspy_proact.programs.program import Program
 from dspy_proact.runs import Case, Scored, Settings
@@ -74,8 +74,13 @@ class Ask:
 
     @property
     def _lean(self) -> dict[str, Any]:
-        """DSPy would remember ten thousand calls, images included, which nothing reads; a compile needs its traces."""
-        return {"disable_history": True} | ({} if self.asking is ask_now else {"max_trace_size": 0})
+        """DSPy would remember ten thousand calls, images included, which nothing reads; a compile needs its traces.
+
+        It would warn in every call of a tuple where a signature has a list: views are frozen, and have tuples.
+        """
+        return {"disable_history": True, "warn_on_type_mismatch": False} | (
+            {} if self.asking is ask_now else {"max_trace_size": 0}
+        )
 
     @contextmanager
     def _alone(self, declared: Benchmark[Any, Any]) -> Generator[None]:
@@ -87,3 +92,29 @@ class Ask:
         callbacks = [*dspy.settings.callbacks, self.allowed]
         with one_answer(), ours(), dspy.context(lm=self.lm or dspy.settings.lm, callbacks=callbacks, **self._lean):
             yield
+
+
+class FirstQuestion(BaseException):
+    """A question to a program, at which a rehearsal ends; no `Exception`, which a person's code may catch."""
+
+    def __init__(self, inputs: dict[str, Any]):
+        super().__init__()
+        self.inputs = inputs
+
+
+@dataclass(frozen=True)
+class Rehearsal(Ask):
+    """Ends at the first question."""
+
+    async def __call__(self, **inputs: Any) -> dspy.Prediction:
+        """Raise a `FirstQuestion`."""
+        raise FirstQuestion(inputs)
+
+
+def first_inputs(declared: Benchmark[Any, Any], case: Case, answer: Any, settings: Settings) -> dict[str, Any] | None:
+    """The inputs of the first question that `grade` puts to a judge; None where it asks none. No call is made."""
+    try:
+        run_here(declared.grade(case, answer, Rehearsal(None, None, settings, ask_now)))
+    except FirstQuestion as question:
+        return question.inputs
+    return None

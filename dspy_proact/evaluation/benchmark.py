@@ -39,7 +39,8 @@ class Start:
     """What a person names in place of the uncompiled program."""
 
     prompt: str | None = None
-    """A system prompt, or the name of a judge's prompt; None for the program's own."""
+    """A system prompt, or the name of a judge's prompt; None for the program's own. A benchmark takes a system prompt
+    if its `program` says something else to its model by another one."""
     file: Path | None = None
     """Of a compiled program, or the folder of its compile; `program` and `judge` of a benchmark are not given one."""
 
@@ -71,8 +72,6 @@ class ModelDefaults:
     """The judge of a real model; None for none."""
     temperatures: Mapping[str, float] = field(default_factory=dict[str, float])
     """By role, in place of the 0.7 of models that take one."""
-    system_prompt: bool = False
-    """Whether the program under test takes a system prompt of a person's."""
     judge_prompts: Sequence[str] = ()
     """Names of the judge's other prompts than its own."""
     require: Callable[[Sequence[Case], Any, Sequence[Any]], None] = lambda *_: None

@@ -75,9 +75,11 @@ def compiled_program(
     """
     names = ("program", "system_prompt") if role == "assistant" else ("judge_program", "judge_prompt")
     prompts = declared.models.judge_prompts
-    if start.prompt is not None and not (declared.models.system_prompt if role == "assistant" else prompts):
-        lacked = "system prompt" if role == "assistant" else "choice of judge prompts"
-        raise UsageError(f"`{names[1]}`: {declared.name} has no {lacked}; leave it out")
+    if start.prompt is not None:
+        takes = takes_system_prompt(declared, settings, roles) if role == "assistant" else prompts
+        if not takes:
+            lacked = "system prompt" if role == "assistant" else "choice of judge prompts"
+            raise UsageError(f"`{names[1]}`: {declared.name} has no {lacked}; leave it out")
     if role == "judge" and start.prompt not in (None, *prompts):
         known = ", ".join(("default", *prompts))
         raise UsageError(f"no judge's prompt is called {start.prompt!r}; there are {known}")
@@ -88,6 +90,20 @@ def compiled_program(
     from dspy_proact.programs.artefact import read_artefact
 
     return put_into_declared(read_artefact(start.file, role), start.file, declared, settings, roles)
+
+
+def takes_system_prompt(
+    declared: "Benchmark[Any, Any]", settings: Settings, roles: Mapping[str, Any] = NO_ROLES
+) -> bool:
+    """Whether the program under test says something else to its model by another `start.prompt`."""
+
+    def prompted(prompt: str) -> Any:
+        program = declared.program(settings, Start(prompt), roles)
+        if hasattr(program, "fingerprint"):
+            return program.fingerprint()
+        return [predictor.signature.instructions for predictor in program.predictors()]
+
+    return prompted("one prompt") != prompted("another prompt")
 
 
 def put_into_declared(

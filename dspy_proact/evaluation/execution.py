@@ -18,6 +18,7 @@ from dspy_proact.evaluation.checks import file_of
 from dspy_proact.evaluation.forecast import RoleCalls, RunForecast
 from dspy_proact.evaluation.mends import greater_limits, has_hope, unusable_content
 from dspy_proact.evaluation.participant import Participant, run_name
+from dspy_proact.evaluation.rendered import answer_calls, assumption_of, grade_calls
 from dspy_proact.evaluation.replay import Prompt, prompts_of
 from dspy_proact.evaluation.responses import Responses
 from dspy_proact.kept import git_commit, now, versions
@@ -239,7 +240,7 @@ class Execution:
 
             def of_answers() -> Iterator[Sequence[ExpectedCall] | None]:
                 for case in unanswered:
-                    yield [] if rule else declared.forecast.answers(case, program, self._settings)
+                    yield [] if rule else answer_calls(declared, case, program, self._settings)
 
             answers.append(RoleCalls.of(self._assistant.model, of_answers()))
             roles = {name: RoleCalls.of(model, of_answers(), name) for name, model in self._roles.items()}
@@ -248,7 +249,7 @@ class Execution:
             for work in (work for work, key in stages if key.judge == judge):
                 kept = ledger.answer(work)
                 answer = self.answer_type.model_validate(kept) if kept else None
-                yield declared.forecast.grades(work.case, answer, program, self._settings)
+                yield grade_calls(declared, work.case, answer, program, self._settings)
 
         judges = self._judges.items()
         grades = [RoleCalls.of(judge.model, of_grades(name, judge.ask.program)) for name, judge in judges]
@@ -256,7 +257,7 @@ class Execution:
             RoleCalls.together(answers),
             RoleCalls.together(grades),
             self._gate.concurrency,
-            declared.forecast.assumption,
+            assumption_of(declared),
             max(Counter((work.case.chain, work.epoch) for work, _ in stages if work.case.chain).values(), default=0),
             roles,
         )

@@ -34,6 +34,8 @@ class Participant:
     """Rows of the corpus that the program was compiled on."""
     further: Mapping[str, AnyModel] = field(default_factory=dict[str, AnyModel])
     """Of its answers, by role."""
+    prompt: str | None = None
+    """The system prompt that a person names, if any."""
     stored: bool = False
     """Whether its requests are kept: its program is a person's, or calls what is not kept, such as vectors."""
 
@@ -55,7 +57,7 @@ class Participant:
     @property
     def system_prompt(self) -> str | None:
         """What the program tells its model beside its inputs."""
-        return getattr(self.ask.program, "system_prompt", None) or None
+        return getattr(self.ask.program, "system_prompt", None) or self.prompt
 
     @property
     def votes(self) -> int:
@@ -66,7 +68,8 @@ class Participant:
     def identity(self) -> RoleIdentity:
         """What decides its answers."""
         program = self.ask.program
-        spoken = {"program": program_name(program), "prompt": fingerprint_of(program)}
+        name = program_name(program) if self.prompt is None else "prompt"
+        spoken = {"program": name, "prompt": fingerprint_of(program)}
         return self.model.identity.model_copy(update={**spoken, "cuts": dict(getattr(program, "cuts", {}))})
 
     @property
@@ -129,7 +132,9 @@ def answering(
         module = compiled_program(declared, settings, Start(system_prompt, file), "assistant", handles)
     if rule is None:
         opened = open_model(spec, role, gate)
-        return Participant(opened, Ask.in_run(module, opened.lm, settings, handles), further=further)
+        return Participant(
+            opened, Ask.in_run(module, opened.lm, settings, handles), further=further, prompt=system_prompt
+        )
     role = replace(role, stand_in=role.stand_in or (lambda _, __: ""))
     return Participant(replace(open_model(EMBEDDED, role, gate), name=rule.name), Ask.in_run(module, None, settings))
 

@@ -64,7 +64,7 @@ def prompts_of(
     """The first request of each answer to a case and of each grade, as models that answer and judge would get it."""
     names = {model.name: None for model, _ in answering}
     text = f"[the response of {' or '.join(names) or 'the model'} stands here]"
-    answer = _placeholder(declared.answer_type, text)
+    answer = assumed_answer(declared.answer_type, text)
 
     def prompt(model: AnyModel, stage: Body, placeholder: str | None = None) -> Prompt:
         replay = Replay(StageKey(case=case.key, epoch=1, stage="response"))
@@ -79,14 +79,14 @@ def prompts_of(
     ]
 
 
-def _placeholder(form: type[BaseModel], text: str) -> Any:
+def assumed_answer(form: type[BaseModel], text: str) -> Any:
     """An answer in which each text is this one; None where that is none of its form."""
     with suppress(ValidationError):
-        return form.model_validate(_filled(form, text))
+        return form.model_validate(assumed_value(form, text))
     return None
 
 
-def _filled(kind: Any, text: str) -> Any:
+def assumed_value(kind: Any, text: str) -> Any:
     """A value of a type, as JSON, with what has a default left out unless it is a text or a list of texts."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is str:
@@ -94,9 +94,9 @@ def _filled(kind: Any, text: str) -> Any:
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         fields = {name: (field.annotation, field.is_required()) for name, field in kind.model_fields.items()}
         texts = (str, tuple[str, ...])
-        return {name: _filled(of, text) for name, (of, required) in fields.items() if required or of in texts}
+        return {name: assumed_value(of, text) for name, (of, required) in fields.items() if required or of in texts}
     if origin in (tuple, list, Sequence):
-        return [_filled(inner[0], text)]
+        return [assumed_value(inner[0], text)]
     if origin is Literal:
         return inner[0]
-    return 0 if not inner else _filled(inner[0], text)
+    return 0 if not inner else assumed_value(inner[0], text)

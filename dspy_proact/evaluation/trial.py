@@ -14,6 +14,7 @@ from dspy_proact.calls import Call, collect_calls, was_cut
 from dspy_proact.errors import Halt, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
+from dspy_proact.evaluation.compiled import takes_system_prompt
 from dspy_proact.evaluation.evaluation import require_no_model
 from dspy_proact.evaluation.participant import Roles, answering, role_of
 from dspy_proact.evaluation.people import worked_cases_of
@@ -153,6 +154,12 @@ class Trial:
 
     def __repr__(self) -> str:
         return f"Trial({self._declared.name!r}, {', '.join(f'{one.role.name}={one.name}' for one in self.models)})"
+
+    @property
+    def takes_prompt(self) -> bool:
+        """Whether the benchmark's program takes a system prompt."""
+        tried = self._asks[0]
+        return takes_system_prompt(self._declared, tried.settings, tried.roles)
 
     def prompts(self, case: Case) -> list[Prompt]:
         """What each model is sent first about a case, on trial and then bare; no call is made."""

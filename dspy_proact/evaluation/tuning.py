@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import dspy
 
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.ask import Ask
+from dspy_proact.evaluation.ask import Ask, first_inputs
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.people import Part, graded_levels, parts_of
 from dspy_proact.evaluation.ratings import RatedItem
@@ -224,14 +224,12 @@ class Tuning:
             return run_here(self.declared.grade(case, answer, rehearsed))
 
         where = f"{self.declared.name}: `grade` asks"
-        bare = _Rehearsed(None, None, self.settings, ask_now)
-        try:
-            graded(bare)
-        except _Question as question:
-            several = f"{where} several questions about the answer to {case.key!r}; a compile of the judge tunes one"
-            known = replace(bare, inputs=question.inputs, several=several)
-            return JudgeQuestion(question.inputs, lambda prediction: graded(replace(known, prediction=prediction)))
-        raise UsageError(f"{where} no judge about the answer to {case.key!r}")
+        inputs = first_inputs(self.declared, case, answer, self.settings)
+        if inputs is None:
+            raise UsageError(f"{where} no judge about the answer to {case.key!r}")
+        several = f"{where} several questions about the answer to {case.key!r}; a compile of the judge tunes one"
+        known = _Rehearsed(None, None, self.settings, ask_now, inputs=inputs, several=several)
+        return JudgeQuestion(inputs, lambda prediction: graded(replace(known, prediction=prediction)))
 
     def worked(self, item: RatedItem, inputs: dspy.Example, before: ScoredPrediction | None) -> dspy.Example | None:
         """An example with what a judge that agrees with people would answer; None where nobody knows.
@@ -247,26 +245,16 @@ class Tuning:
         return dspy.Example(**{**inputs.toDict(), **before.prediction.toDict()}).with_inputs(*inputs.inputs().keys())
 
 
-class _Question(BaseException):
-    """A question to a judge, at which grading ends."""
-
-    def __init__(self, inputs: dict[str, Any]):
-        super().__init__()
-        self.inputs = inputs
-
-
 @dataclass(frozen=True)
 class _Rehearsed(Ask):
-    """Ends grading at its question; once these inputs are known, it answers with a prediction and goes on."""
+    """Answers the one question of a grading, whose inputs are known, with a prediction."""
 
-    inputs: dict[str, Any] | None = None
+    inputs: dict[str, Any] = field(default_factory=dict[str, Any])
     prediction: dspy.Prediction = field(default_factory=dspy.Prediction)
     several: str = ""
     """Why other inputs are refused."""
 
     async def __call__(self, **inputs: Any) -> dspy.Prediction:
-        if self.inputs is None:
-            raise _Question(inputs)
         if inputs != self.inputs:
             raise UsageError(self.several)
         return self.prediction

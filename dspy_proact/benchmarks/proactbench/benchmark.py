@@ -105,9 +105,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     nouns = NOUNS
     view = JudgeView
     answer_type = Response
-    models = ModelDefaults(
-        judge="openai/gpt-5.4", system_prompt=True, judge_prompts=("official",), require=require_system
-    )
+    models = ModelDefaults(judge="openai/gpt-5.4", judge_prompts=("official",), require=require_system)
     forecast = CallForecast(
         answer_calls, grade_calls, f"Judge prompts assume {ASSUMED_WORDS}-word responses where none exist yet."
     )

@@ -34,7 +34,6 @@ def _takes_demos(declared: "Benchmark[Any, Any]") -> bool:
 
 
 LACKED: "Mapping[str, tuple[str, Callable[[Benchmark[Any, Any]], Any]]]" = {
-    "--system-prompt": ("system prompt", lambda declared: declared.models.system_prompt),
     **dict.fromkeys(flags_of(ROLES), ("further roles", lambda declared: declared.roles)),
     "--judge-prompt": ("choice of judge prompts", lambda declared: declared.models.judge_prompts),
     "--judge-program": ("compiled judge", _has_judge),
