@@ -25,6 +25,7 @@ NOUNS = {
     "images",
     "optimizer_names",
     "recipe",
+    "scorers",
     "stand_in",
 }
 BELOW_REPORTS = NOUNS | {"stats", "kept", "runs", "files", "evaluation"}
