@@ -7,8 +7,8 @@ scorer raises a `ValueError` where what is expected could not be missed, or coul
 import json
 import math
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 _FENCED = re.compile(r"\s*```(?:json)?[ \t]*\n(.*?)\n?```\s*", re.DOTALL | re.IGNORECASE)
 _NUMBER = re.compile(
@@ -58,14 +58,15 @@ def json_fields(text: str, expected: Mapping[str, Any] | None = None) -> float:
     """
     fenced = _FENCED.fullmatch(text)
     try:
-        value = json.loads(fenced[1] if fenced else text, object_pairs_hook=_unique, parse_constant=_refused)
+        read = json.loads(fenced[1] if fenced else text, object_pairs_hook=_unique, parse_constant=_refused)
+        fields = _typed(read)
     except (ValueError, RecursionError):
         return 0.0
-    if not isinstance(value, dict):
+    if not isinstance(read, dict):
         return 0.0
     if not expected:
         return 1.0
-    return sum(name in value and _equal(value[name], wanted) for name, wanted in expected.items()) / len(expected)
+    return sum(name in fields and fields[name] == _typed(wanted) for name, wanted in expected.items()) / len(expected)
 
 
 def number(text: str, expected: float, tolerance: float = 0.0) -> float:
@@ -102,10 +103,14 @@ def _refused(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _equal(value: Any, wanted: Any) -> bool:
-    """Whether two values are equal as JSON."""
-    if isinstance(value, dict) and isinstance(wanted, Mapping):
-        return value.keys() == wanted.keys() and all(_equal(value[name], wanted[name]) for name in value)
-    if isinstance(value, list) and isinstance(wanted, list | tuple):
-        return len(value) == len(wanted) and all(map(_equal, value, wanted))
-    return isinstance(value, bool) == isinstance(wanted, bool) and value == wanted
+def _typed(value: Any) -> Any:
+    """A value in which true and false equal no number, and a tuple is a list."""
+    match value:
+        case bool():
+            return str, value
+        case Mapping():
+            return {name: _typed(of) for name, of in cast("Mapping[str, Any]", value).items()}
+        case list() | tuple():
+            return [_typed(item) for item in cast("Sequence[Any]", value)]
+        case _:
+            return value

@@ -63,7 +63,10 @@ def follow(text: str, folder: Path, keyless: bool = False) -> Iterator[list[str]
                 line.rstrip() for line in fence.text.splitlines()
             ]
         elif kind == "file":
-            (folder / more.strip()).write_text(fence.text, encoding="utf-8")
+            file = folder / more.strip()
+            if file.exists():  # a command has written it
+                assert file.read_text("utf-8") == fence.text
+            file.write_text(fence.text, encoding="utf-8")
         elif kind == "python":
             done = ended(lambda text=fence.text: exec(text, {}), Path("docs"), folder=folder)
             assert done.returncode == 0, done.stderr

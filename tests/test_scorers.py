@@ -58,6 +58,7 @@ def test_regex_matches_anywhere_and_refuses_no_pattern_of_re():
         ('{"a": 1, "a": 2}', None, 0.0),
         ('{"a": NaN}', None, 0.0),
         ("[" * 100_000, None, 0.0),
+        ('{"a": ' * 600 + "1" + "}" * 600, {"a": 1}, 0.0),
         ("", None, 0.0),
     ],
 )

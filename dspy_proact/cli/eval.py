@@ -46,16 +46,37 @@ if TYPE_CHECKING:
 
 
 @verb(
+    "new",
+    first="",
+    example="dspy-proact benchmarks new mine.py",
+    brief="Write a commented template of a benchmark of your own.",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+def new(file: Path) -> None:
+    """Write FILE, a commented template of a benchmark of your own, which runs as it stands.
+
+    FILE ends in .py, and its name is the benchmark's. A file that exists is not replaced.
+    """
+    from dspy_proact.evaluation.own_file import write_template
+
+    write_template(file)
+    say(f"The benchmark is in {file}; each comment that begins with YOUR says what to put there.")
+    say_next(Next.BENCHMARKS_LISTED, name=file)
+
+
+@verb(
     "benchmarks",
     Section(Heading.OUTPUT, option.as_json("the list")),
     first="--json",
     example="dspy-proact benchmarks",
     brief="List what can be measured.",
+    further=(new,),
 )
 def benchmarks(as_json: bool) -> None:
     """List the benchmarks: what each measures, its size, licence and data, the best published score, its settings.
 
-    Other commands take a benchmark with --benchmark NAME, and a setting of it with --set NAME=VALUE.
+    Other commands take a benchmark with --benchmark NAME, and a setting of it with --set NAME=VALUE. `benchmarks new`
+    writes a template of your own.
     """
     from dspy_proact.cli.options.settings import settings_of
     from dspy_proact.evaluation.registry import benchmarks as known

@@ -1,4 +1,4 @@
-"""A benchmark of a person's own: its file is loaded and checked, and a fault in it is told with file and line."""
+"""A benchmark of a person's own: its file is written, loaded and checked; a fault in it is told with file and line."""
 
 import asyncio
 import importlib.util
@@ -40,6 +40,21 @@ def load_file(path: Path) -> ModuleType:
     finally:
         sys.path.remove(str(path.parent))
     return module
+
+
+def write_template(path: Path) -> None:
+    """Write a commented benchmark that runs as it stands, named as its file; a `UsageError` where it cannot be."""
+    name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
+    if path.suffix != ".py" or not name:
+        raise UsageError(f"{path}: a benchmark is a Python file; give it a name such as mine.py")
+    text = Path(__file__).with_name("own_benchmark.txt").read_text("utf-8").replace('"NAME"', f'"{name}"')
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(f"{path}: exists, and is not replaced; give another name") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def adopted(declared: Declared) -> Declared:

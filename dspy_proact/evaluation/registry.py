@@ -15,6 +15,7 @@ from typing import Any
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation import DEFAULT_BENCHMARK
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.checks import file_of, line_of
 from dspy_proact.evaluation.controls import Controls
 from dspy_proact.evaluation.own_file import adopted, load_file
 from dspy_proact.evaluation.reporting import Reporting
@@ -110,8 +111,11 @@ def controls_of(name: str) -> Controls:
 
 def _remembered(declared: Declared) -> Declared:
     adopted(declared)
-    if _installed(declared.name) is None:
+    if (installed := _installed(declared.name)) is None:
         _OWN[declared.name] = declared
+    elif (file := file_of(declared)) and file_of(installed) is None:
+        where = line_of(declared, file, "name")
+        raise UsageError(f"{where}: `name`: {declared.name!r} is a benchmark of this package; give another name")
     return declared
 
 

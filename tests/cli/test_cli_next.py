@@ -215,7 +215,7 @@ def test_a_prompt_or_program_that_was_tried_is_evaluated_by_the_same_models(proa
     # Where a program has its own words no prompt is asked for.
     done = proact("try", "--benchmark", "proagentbench")
     assert next_of(done) == ["eval", "--benchmark", "proagentbench"]
-    status, _, err = proact("try", "Look ahead.", "--benchmark", write_mine(Path()))
+    status, _, err = proact("try", "Look ahead.", "--benchmark", write_mine(Path(), "start.prompt or ", ""))
     assert (status, "next-step has no system prompt; leave it out" in err) == (2, True)
     done = proact("try", "Look ahead.\n" * 20, *models, *corpus(4))
     assert "With the prompt in FILE: Next: " in done[2]
