@@ -21,7 +21,7 @@ from dspy_proact.compile.target import PROPOSER, OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import NO_ROLES, Benchmark, Start
-from dspy_proact.evaluation.checks import checked
+from dspy_proact.evaluation.checks import checked, require_inputs
 from dspy_proact.evaluation.participant import Roles, fingerprint_of, further_specs, role_of
 from dspy_proact.evaluation.rendered import answer_calls, grade_calls
 from dspy_proact.evaluation.tuning import Feedback
@@ -105,6 +105,7 @@ class AssistantTarget(Target):
         for name in self.further.keys() & {"proposer", "report_judge"}:
             raise UsageError(f"`roles.{name}`: a compile has a {name.replace('_', ' ')} of its own; rename the role")
         self._begin(Start(system_prompt, start), f"these {declared.nouns.rows}")
+        require_inputs(declared, self.start.program, self.items)
         self.measured = measured_of(declared, self.tuning.rows, self.items, self.strata)
         names = dict(margins or {})
         self.guarded_by_default = "none" not in names

@@ -91,6 +91,22 @@ def checked(declared: Declared, member: str, value: T) -> T:
     return value
 
 
+def require_inputs(declared: Declared, program: Any, cases: Sequence[Case]) -> None:
+    """Raise a `UsageError` where the inputs that a person's benchmark makes of its views do not fit the program."""
+    file = file_of(declared)
+    if file is None or program is None or not cases or type(declared).answer is not Benchmark.answer:
+        return
+    from dspy_proact.programs.asking import misfits
+
+    names = declared.inputs(cases[0].view)
+    if wrong := misfits(program, names):
+        where = line_of(declared, file, "program")
+        missing = [name for name in wrong if name not in names]
+        problem = f"needs {missing[0]!r}" if missing else f"does not take {wrong[0]!r}"
+        mend = "name the view's fields as its inputs, or declare `inputs`"
+        raise UsageError(f"{where}: the program {problem}; it is given {', '.join(names)}: {mend}")
+
+
 def require_answer(declared: Declared, answer: Any) -> None:
     """Raise a `SetupFault` where a person's `answer` returned something else than it declares."""
     if (file := file_of(declared)) and not isinstance(answer, declared.answer_type):

@@ -14,7 +14,7 @@ from dspy_proact.calls import Call, Failure, StageKey
 from dspy_proact.errors import Halt, ProviderDown, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.checks import file_of
+from dspy_proact.evaluation.checks import file_of, require_inputs
 from dspy_proact.evaluation.forecast import RoleCalls, RunForecast
 from dspy_proact.evaluation.mends import greater_limits, has_hope, unusable_content
 from dspy_proact.evaluation.participant import Participant, run_name
@@ -94,6 +94,7 @@ class Execution:
         self._assistant = answering if isinstance(answering, Participant) else None
         tested = self._assistant and self._assistant.ask.program
         declared.models.require(case_set.cases, tested, [judge.ask.program for judge in judges])
+        require_inputs(declared, tested, case_set.cases)
         self._copied = answering if isinstance(answering, Responses) else None
         self._keeps_inputs = keep_inputs or not case_set.corpus.private
         self.manifest = self._begun(answering)

@@ -1,6 +1,6 @@
 """The calls that a benchmark forecasts, or else those that its programs make: each predictor rendered once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import dspy
@@ -27,7 +27,7 @@ def answer_calls(
         return declared.forecast.answers(case, program, settings)
     if type(declared).answer is not Benchmark.answer:
         return None
-    return _calls(program, declared.inputs(case.view))
+    return _if_rendered(lambda: _calls(program, declared.inputs(case.view)))
 
 
 def grade_calls(
@@ -42,11 +42,12 @@ def grade_calls(
     answer = assumed_answer(declared.answer_type, _ASSUMED) if answer is None else answer
     if judge is None or answer is None:
         return None if judge else []
-    try:
+
+    def render() -> list[ExpectedCall]:
         inputs = first_inputs(declared, case, answer, settings)
-    except Exception:  # a person's code, which an assumed answer may not suit
-        return None
-    return [] if inputs is None else _calls(judge, inputs)
+        return [] if inputs is None else _calls(judge, inputs)
+
+    return _if_rendered(render)
 
 
 def assumption_of(declared: Benchmark[Any, Any]) -> str | None:
@@ -60,6 +61,14 @@ def assumption_of(declared: Benchmark[Any, Any]) -> str | None:
         f"known yet and {_TOKENS[0]} to {_TOKENS[1]} tokens for a reply."
     )
     return " ".join(filter(None, [forecast.assumption, assumed])) or None
+
+
+def _if_rendered(render: Callable[[], list[ExpectedCall]]) -> list[ExpectedCall] | None:
+    """The calls; None where a person's code, or a type in a signature, takes no assumed value."""
+    try:
+        return render()
+    except Exception:
+        return None
 
 
 def _calls(program: Any, inputs: Mapping[str, Any]) -> list[ExpectedCall]:

@@ -14,6 +14,7 @@ from dspy_proact.calls import Call, collect_calls, was_cut
 from dspy_proact.errors import Halt, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
+from dspy_proact.evaluation.checks import require_inputs
 from dspy_proact.evaluation.compiled import takes_system_prompt
 from dspy_proact.evaluation.evaluation import require_no_model
 from dspy_proact.evaluation.participant import Roles, answering, role_of
@@ -192,6 +193,7 @@ class Trial:
         if chained := next((case.key for case in cases if case.chain), None):
             raise UsageError(f"{chained}: as set, it takes the answers before it, which a trial does not ask for")
         self._declared.models.require(cases, self.program, ())
+        require_inputs(self._declared, self._asks[0].program, cases)
 
 
 def examine(declared: Benchmark[Any, Any], judge: Any, model: Model, gate: Gate, settings: Settings) -> Tried:

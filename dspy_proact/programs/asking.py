@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import lru_cache
@@ -122,15 +122,36 @@ def run_here(body: Coroutine[Any, Any, T]) -> T:
         return pool.submit(copy_context().run, run).result()
 
 
+def _called_with(module: dspy.Module) -> Mapping[str, inspect.Parameter]:
+    """The parameters of what a module is called by; of a program of ours, with the way to ask."""
+    called: Any = next(
+        call for way in ("answer_by", "aforward", "forward") if (call := getattr(module, way, None)) is not None
+    )
+    return inspect.signature(called).parameters
+
+
+def misfits(module: dspy.Module, names: Collection[str]) -> list[str]:
+    """Inputs that a module needs and are not among these names, and names that it does not take; empty if unknown.
+
+    A module of DSPy's passes all inputs on to its predictor, and needs what that declares.
+    """
+    parameters, names = _called_with(module), {*names, "asking"}
+    own = [of for of in parameters.values() if of.kind not in (of.VAR_KEYWORD, of.VAR_POSITIONAL)]
+    missing = [of.name for of in own if of.default is of.empty and of.name not in names]
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return missing + sorted(names - {"asking"} - {parameter.name for parameter in own})
+    signatures = [cast("type[dspy.Signature]", predictor.signature) for predictor in module.predictors()]
+    plain = type(module).__module__.startswith("dspy.") and len(signatures) == 1
+    fields = signatures[0].input_fields if plain else {}
+    return missing + [name for name in fields if name not in names]
+
+
 def takes(module: dspy.Module, name: str) -> bool:
     """Whether a module takes an input of this name.
 
     It is a parameter of what it is called by, or goes with all others to predictors, one of which declares it.
     """
-    called: Any = next(
-        call for way in ("answer_by", "aforward", "forward") if (call := getattr(module, way, None)) is not None
-    )
-    parameters = inspect.signature(called).parameters
+    parameters = _called_with(module)
     passes_on = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     signatures = [cast("type[dspy.Signature]", predictor.signature) for predictor in module.predictors()]
     return name in parameters or (passes_on and any(name in signature.input_fields for signature in signatures))

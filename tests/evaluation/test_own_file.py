@@ -55,6 +55,18 @@ def refusal(proact, tmp_path, monkeypatch):
             "`read`: returned a list in place of a CaseSet; CaseSet.of(NAME, CASES) makes one",
         ),
         ('"message -> reply"', '"message -> reply" / 2', "/ 2", "`program` failed: TypeError: unsupported operand"),
+        (
+            '"message -> reply"',
+            '"question -> reply"',
+            "def program(",
+            "the program needs 'question'; it is given message: name the view's fields as its inputs, or",
+        ),
+        (
+            '        return dspy.Predict(dspy.Signature("message -> reply"',
+            "        return __import__('dspy_proact').Assistant() or (dspy.Signature(\"message -> reply\"",
+            "def program(",
+            "the program needs 'history'; it is given message: name the view's",
+        ),
     ],
 )
 def test_before_the_first_call(refusal, was, becomes, at, message):

@@ -235,7 +235,9 @@ def test_what_a_benchmark_asks_by_itself_goes_to_the_model_under_test_whatever_a
 
 
 def test_a_model_that_a_program_makes_while_it_is_compiled_is_refused_too(server, tmp_path):
-    program = """return dspy.Predict(dspy.Signature("message -> reply", "Answer a customer's message."))"""
+    program = (
+        """return dspy.Predict(dspy.Signature("message -> reply", start.prompt or "Answer a customer's message."))"""
+    )
     smuggling = f"""
         class Smuggler(dspy.Predict):
             async def aforward(self, **inputs):
