@@ -106,10 +106,12 @@ class Database:
             self.execute("BEGIN IMMEDIATE")
             yield
             self.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             if self._db.in_transaction:
                 with suppress(sqlite3.Error):  # what ended the transaction is raised
                     self._db.execute("ROLLBACK")
+            if isinstance(error, StoreError):
+                self.require_unmoved()  # SQLite says of a moved file that it cannot be written
             raise
         self.require_unmoved()
 
@@ -164,8 +166,6 @@ class Database:
             raise
         except (OSError, sqlite3.Error) as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CANTOPEN if isinstance(error, OSError) else 0)
-            if code == sqlite3.SQLITE_READONLY_DBMOVED:
-                self.require_unmoved()
             if cause := _CAUSES.get(code & 0xFF):
                 why, mend = cause
                 full = code & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)

@@ -132,7 +132,7 @@ def serve(
         )
         listening.listen(128)
         name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-        ready(url.rstrip("/") if url else f"http://{name}:{number}")
         with suppress(KeyboardInterrupt):  # uvicorn has ended in order, and raises the signal again
+            ready(url.rstrip("/") if url else f"http://{name}:{number}")
             uvicorn.Server(config).run(sockets=[listening])
         collection.store.require_unmoved()

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import resource
 import runpy
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,6 +52,7 @@ class Command:
 
 
 def _become(messages: Path, most_bytes: int, *arguments: str) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which is ignored in the background
     resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
     for number, path in ((1, os.devnull), (2, messages)):
         with Path(path).open("ab") as file:

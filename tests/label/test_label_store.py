@@ -273,12 +273,20 @@ def test_nothing_is_kept_in_a_file_that_is_not_in_its_place(store, ann, tmp_path
         assert store.give(ann, submission("b", "good", 4)) == 1, "it is back"
 
 
-def test_what_is_moved_while_a_rating_is_written_is_not_acknowledged(store, ann):
-    other = store.path.with_name("moved.db")
-    with pytest.raises(StoreError, match="was moved to"):
-        store.assign(ann, lambda: [store.path.rename(other)] and [("c", False)])
-    with pytest.raises(StoreError, match="was moved to"):
-        store.give(ann, submission("a", "good", 4))
+@pytest.mark.parametrize(
+    ("act", "why"),
+    [
+        (lambda path: path.rename(path.with_name("moved.db")), "was moved to .*moved.db"),
+        (lambda path: path.unlink(), "was removed; what was written before is in .*rescued"),
+    ],
+)
+def test_what_is_moved_while_something_is_written_is_not_acknowledged(store, ann, act, why):
+    def choose():
+        act(store.path)
+        return [("c", False)]
+
+    with pytest.raises(StoreError, match=why):
+        store.assign(ann, choose)
 
 
 def test_a_file_that_can_only_be_read_is_read(store, ann, tmp_path, monkeypatch):
