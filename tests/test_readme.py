@@ -95,3 +95,12 @@ def test_the_published_result_is_the_leaderboards():
         tried = f"{entry.tried.scored}/{entry.cases}"
         row = (entry.rank, f"{low}–{high}", own_name(entry.name), tried, *scores)
         assert f"| {' | '.join(map(str, row))} |\n" in README
+
+
+def test_links_into_a_page_name_a_heading_of_it():
+    """In docs/ the build of the site sees to that."""
+    links = re.findall(r"\]\(([\w/.-]+\.md)#([\w-]+)\)", README)
+    assert links
+    for path, heading in links:
+        titles = re.findall(r"^#+ (.+)$", (ROOT / path).read_text("utf-8"), re.MULTILINE)
+        assert heading in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, path
