@@ -300,14 +300,17 @@ def test_an_ascii_locale_is_written_in_and_does_not_read_other_names(folder):
     assert re.search(r"\[\d+\.\d-\d+\.\d\]", done.stdout.decode("ascii"))
     done = begun("eval", "--out", "l\xe4ufe".encode())
     assert (done.returncode, done.stdout, (folder / "l\xe4ufe").exists()) == (2, b"", False)
-    assert b"is not text in the encoding ascii; rename the file or folder, or set a locale" in done.stderr
+    assert (
+        b"is not text in the encoding ascii; write it so, or rename the file or folder that it names, or set a locale"
+        in done.stderr
+    )
 
 
 def test_a_name_that_is_no_utf_8_is_refused_and_no_folder_is_left(refused, folder, monkeypatch):
     monkeypatch.chdir(folder)
     for option in ("--corpus", "--reuse"):
         err = refused("eval", option, "bad\udcff.jsonl", "--out", "made")
-        assert "Error: bad\\udcff.jsonl: is not text in the encoding utf-8; rename the file or folder\n" in err
+        assert "Error: bad\\udcff.jsonl: is not text in the encoding utf-8; write it so, or rename" in err
     assert not (folder / "made").exists()
 
 

@@ -175,7 +175,7 @@ TRIED = [
     (f"{TRY} TEXT --list", "--list and TEXT are mutually exclusive"),
     (f"{TRY} --list --whole", "--list and --model-api-base are mutually exclusive"),
     (f"{TRY} ''", "the prompt is empty"),
-    (f"{TRY} '\udcff'", "the system prompt is not UTF-8 text"),
+    (f"{TRY} '\udcff'", "is not text in the encoding utf-8; write it so"),
     (f"{TRY} TEXT --model openai/one", "--model: takes one model here, and 2 are given"),
     (f"{TRY} TEXT --judge openai/one", "--judge: takes one model here, and 2 are given"),
     (f"{TRY} --conversation talk.txt", "--conversation and --corpus are mutually exclusive"),

@@ -182,8 +182,7 @@ def _options(default: str, *more: click.Option) -> Bundle:
     named = click.Option(
         ["--benchmark"],
         metavar="NAME|FILE.py",
-        help=f"Benchmark of `dspy-proact benchmarks`, or your own FILE.py, which is run, also where --config names it. "
-        f"Default: {default}.",
+        help=f"Benchmark of `dspy-proact benchmarks`, or your own FILE.py, which is run. Default: {default}.",
         shell_complete=_names,
     )
     return Bundle("chosen", BenchmarkChoice, Section(Heading.CASES, named, *more))

@@ -13,7 +13,6 @@ from dspy_proact.cli.options import option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
-from dspy_proact.plain_text import encodable
 
 if TYPE_CHECKING:
     from dspy_proact.calls import Price
@@ -192,8 +191,6 @@ def text_of(text: str | None) -> str | None:
     from dspy_proact.kept import open_to_read, read_contents
 
     if text is None or not text.startswith("@"):
-        if text is not None and encodable(text) != text:
-            raise UsageError("the system prompt is not UTF-8 text")
         try:
             named = bool(text) and Path(text or "").is_file()
         except (OSError, ValueError):  # too long for the name of a file

@@ -268,7 +268,7 @@ def _configured(path: Path, of: Verb, typed_flags: Collection[str]) -> list[str]
 def _not_text() -> str:
     encoding = sys.getfilesystemencoding()
     wider = "" if encoding == "utf-8" else ", or set a locale with more characters, such as LC_ALL=C.UTF-8"
-    return f"is not text in the encoding {encoding}; rename the file or folder{wider}"
+    return f"is not text in the encoding {encoding}; write it so, or rename the file or folder that it names{wider}"
 
 
 def _as_typed(value: Any) -> str:
