@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -116,6 +117,7 @@ def rating(page: Answer, **changed: object) -> dict[str, object]:
 def label_serve(output: str, *arguments: str) -> None:
     """What a child is for `dspy-proact label serve` that writes its standard output into a pipe."""
     os.dup2(os.open(output, os.O_WRONLY), 1)
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - the old one takes the pipe for a file
     command_line("label", "serve", *arguments)
 
 
