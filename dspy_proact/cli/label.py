@@ -200,7 +200,8 @@ def plan(run: Path | None, width: float, ratings: str | None, as_json: bool, cho
         return
     print_plan(planned, console())
     if run and (best := planned.best):
-        say(f"To rate in a sheet: {command_line(Next.PLANNED_IN_A_SHEET, count=str(best.rated))}")
+        sheet = command_line(Next.PLANNED_IN_A_SHEET, benchmark=chosen.words, run=run, count=str(best.rated))
+        say(f"To rate in a sheet: {sheet}")
         design = f"--draw {best.rated} --each {best.per_case} --raters {best.raters}".split()
         say_next(Next.PLANNED, benchmark=chosen.words, run=run, design=design)
 

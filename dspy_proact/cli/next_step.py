@@ -44,7 +44,7 @@ class Next(StrEnum):
     DRAWN = "report {benchmark} {run} --ratings {file}"
     SHEET_WRITTEN = "agree {benchmark} {items} --ratings {file}"
     TO_BE_RATED = "label sheet RUN"
-    PLANNED_IN_A_SHEET = "label sheet RUN --draw {count}"
+    PLANNED_IN_A_SHEET = "label sheet {benchmark} {run} --draw {count}"
     PLANNED = "label serve {benchmark} {run} {design}"
     RATED = "agree {benchmark} {run} --ratings {file}"
     CHOSEN = "agree {benchmark} --pairs {file}"

@@ -42,7 +42,7 @@ def offline_page(
     rater = store.rater_named(name) or store.add_rater(name)
     slate = assign(store, rater.number)
     if not any(slot.state == "open" for slot in slate):
-        raise UsageError(f"{store.path}: there is nothing left to rate for {name}")
+        raise UsageError(f"{store.path}: there is nothing left to rate for {name}; name another rater with `rater`")
     by_key = {item.key: item for item in items}
     slots = [
         (item, store.swapped(rater.number, item), slot.repeated)

@@ -36,11 +36,11 @@
   function explain({ correct, grade, why: reason, passed, again }) {
     const box = of("explained"), title = document.createElement("h2"), why = document.createElement("p");
     const next = document.createElement("a"), more = document.createElement("p");
-    title.textContent = correct ? `Right: ${grade}` : `Here it is ${grade}`;
+    title.textContent = correct ? `Right: ${grade}` : `The right grade is ${grade}`;
     why.textContent = reason;
-    more.textContent = passed ? "That was the practice. Now the real ones."
-      : passed === false ? "Both rounds went differently from the criteria. Read them closely before you go on."
-        : again ? "Two or more of three were graded otherwise. Read the criteria once more, and try three others." : "";
+    more.textContent = passed ? "Practice is over. Next come the responses to rate."
+      : passed === false ? "In both rounds your grades differed from the criteria. Read these closely before you go on."
+        : again ? "You graded two or more of the three differently. Read the criteria once more, and try three others." : "";
     Object.assign(next, { href: "/rate", className: "save", textContent: "Next" });
     box.replaceChildren(title, why, more, next);
     box.hidden = false;

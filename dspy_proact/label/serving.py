@@ -28,7 +28,7 @@ _MOST_CONNECTIONS = 500
 
 
 def open_study(file: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary], design: Design) -> Collection:
-    """A study in its file, which is made of the runs where it is not there.
+    """A study in its file, made of the runs and the design where it is not there; one that is there keeps its design.
 
     The tokens of the owner and for joining stand beside it in a file that only its user may read, so that links stay
     good when it is served again; without that file they are new ones. Raises a `UsageError` where the file cannot be

@@ -136,7 +136,7 @@ class Store:
         Raises a `UsageError` where it is none of this version, or damaged, and a `StoreError` where it cannot be read.
         """
         if not path.is_file():
-            what = "is a folder; name a file" if path.is_dir() else "there is no such file; `label serve RUN` makes one"
+            what = "is a folder; name a file" if path.is_dir() else "there is no such file; `label serve` makes one"
             raise UsageError(f"{path}: {what}")
         with closing(Database(path)) as db:
             if not db.row("SELECT 1 FROM sqlite_master WHERE name = 'study'"):

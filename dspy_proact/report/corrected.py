@@ -45,7 +45,7 @@ from dspy_proact.stats import (
 from dspy_proact.stats.paired import excludes_zero
 
 GAPS = 0.05
-"""Share of the drawn that may lack a rating, since nobody knows why they do."""
+"""Share of the drawn that may lack a rating, since why they lack it is unknown."""
 
 
 def unfair(summary: Summary, rated: set[str], drawn: Sequence[str] | str) -> Mapping[str, str]:
@@ -70,7 +70,7 @@ def unfair(summary: Summary, rated: set[str], drawn: Sequence[str] | str) -> Map
             reasons[stratum] = f"rated {nouns.cases} that were not drawn: {others}"
         elif len(due - own) > GAPS * len(due):
             reasons[stratum] = (
-                f"{len(due - own)} of {len(due)} drawn {nouns.cases} have no rating, and nobody knows why"
+                f"{len(due - own)} of the first {len(due)} drawn {nouns.cases} of a {nouns.stratum} have no rating"
             )
     return reasons
 

@@ -227,11 +227,11 @@ def _without_pairs(study: "RatingStudy") -> Headline:
         reason = f"no item has {study.choices.min_ratings} ratings{part}"
         if pooled.enough:
             reason = f"no item that the judge graded has two ratings{part}"
-    nothing = f"Nothing can be said of a judge beside a {'rater' if study.ratings.agents else 'person'}: {reason}."
+    nothing = f"A judge cannot be compared with a single {'rater' if study.ratings.agents else 'person'}: {reason}."
     if not pooled.compared:
         return Headline(nothing, count=0)
     raters = {grade.rater for item in pooled.compared for grade in item.grades[study.part.name]}
-    several = f"these {len(raters)} raters" if pooled.paired else "the one rater of each"
+    several = f"these {len(raters)} raters" if pooled.paired else "the only rater of an item"
     whose = "the only rater" if len(raters) == 1 else several
     same = sum(row[level] for level, row in enumerate(pooled.confusion))
     exact, items = in_nouns(pooled.estimates["exact"], study.nouns), counted(len(pooled.compared), "item")

@@ -145,7 +145,7 @@ def test_gaps_in_the_draw_are_refused(sheet, corrected, tmp_path):
     # In a round every phase has one.
     kept = [row for number, row in enumerate(sheet) if number // 3 % 5]
     message = reasons(corrected(filled(tmp_path / "ratings.csv", kept)))
-    assert all(reason.endswith("drawn triggers have no rating, and nobody knows why") for reason in message)
+    assert all(reason.endswith("drawn triggers of a phase have no rating") for reason in message)
 
 
 def test_a_sheet_opens_with_its_letters_and_says_what_a_spreadsheet_will_cut(proact, tmp_path):

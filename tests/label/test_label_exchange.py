@@ -119,7 +119,7 @@ def test_reports_and_comparisons_read_it_too(proact):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("agree", "--ratings", "no.db"), "no.db: there is no such file; `label serve RUN` makes one"),
+        (("agree", "--ratings", "no.db"), "no.db: there is no such file; `label serve` makes one"),
         (("agree", "--ratings", "text.db"), "text.db: is no file of `label serve`: file is not a database"),
         (("agree", "--ratings", "study.db", "--items", "i.jsonl"), "--items: study.db rates responses of runs"),
         (("agree", "--ratings", "gone.db"), "its run was in run, where there is none now; name where it is with --run"),

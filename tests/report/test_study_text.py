@@ -66,7 +66,7 @@ def test_a_part_whose_levels_have_no_order_is_explained_with_its_confusion_and_i
 def test_why_nothing_can_be_said_of_a_judge_beside_a_person_is_what_is_the_case():
     """Two rated the first item, which the judge did not grade; one rated the second, which it graded alike."""
     rows = [("i0", "tone", "WARM", "ann"), ("i0", "tone", "WARM", "bob"), ("i1", "tone", "COLD", "ann")]
-    nothing = "Nothing can be said of a judge beside a person: "
+    nothing = "A judge cannot be compared with a single person: "
     both = study_of(rows, [{}, {"tone": "COLD"}])
     alike = "The judge gives the grade of the tone that the only rater gave on 1 of 1 item"
     assert text_of(both, False).startswith(alike)
