@@ -83,7 +83,7 @@ def shown_gain(sizes: Sequence[float], nouns: Nouns, gain: tuple[float, float] |
 
     `gain` is as `stats.detectable_gain` gives it; None where it is not known or nothing may be claimed.
     """
-    items, claim = round(sum(sizes)), f"a claim takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
+    items, claim = round(sum(sizes)), f"a claim takes {CLAIM_LABELS} items in {CLAIM_GROUPS} {nouns.groups}"
     labels = f"{counted(items, 'item')} in {counted(len(sizes), nouns.group, nouns.groups)}"
     if not enough_for_claim(items, len(sizes)):
         few = f"{'is' if items == 1 else 'are'} too few to show that tuning helped: {claim}"

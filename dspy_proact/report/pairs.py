@@ -281,7 +281,7 @@ def pairs_headline(study: PairStudy) -> Headline:
     else:
         text = f"It is not shown which of {a} and {b} {who} prefer: {b} is chosen in {numbers}."
         if raters == 1:
-            text = f"Of one rater no preference of people can be claimed: {b} is chosen in {numbers}."
+            text = f"One rater is too few to claim a preference of people: {b} is chosen in {numbers}."
     below = (f"The interval: {preferred.reason}.",) if preferred.low is not None and preferred.reason else ()
     if overall.ties > overall.decided:
         below = (f"Most choices are ties: {overall.ties:,} of {len(study.choices):,}, which are left out.", *below)

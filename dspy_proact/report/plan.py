@@ -209,7 +209,7 @@ def plan_headline(plan: LabellingPlan) -> Headline:
     off, rated = share(PLAN_SCATTER, 0), f"rated {nouns.cases}"
     caveats = (
         *(
-            [f"less than ± {share(plan.width)}: a corrected score takes {best.rated} {rated} or more."]
+            [f"narrower than ± {share(plan.width)}: a corrected score takes at least {best.rated} {rated}."]
             if fewest
             else []
         ),

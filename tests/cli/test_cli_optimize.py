@@ -95,7 +95,7 @@ def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize):
     assert card["item_scores"] == json.loads(Path("out", "judge.json").read_text("utf-8"))["card"]["item_scores"]
     assert card["target"] == read_artefact("out").card.target.model_dump(mode="json")
     message = err.splitlines()
-    few = "12 items in 4 scenarios are too few to show that tuning helped: a claim takes 60 in 10."
+    few = "12 items in 4 scenarios are too few to show that tuning helped: a claim takes 60 items in 10 scenarios."
     assert message[0] == f"{few} They can show how good a program is."
     assert message[1].startswith("Expect a few hundredths: if 9 candidates are compared on 6 items, ")
     assert message[2].startswith("At most ")

@@ -129,7 +129,7 @@ def test_four_raters_of_one_mind_do_not_speak_for_people(read):
 
 def test_one_rater_is_one(read):
     first = pairs_headline(read(many(1, 20, lambda r, i: "b" if i else "a")))
-    assert first.text.startswith("Of one rater no preference of people can be claimed: b is chosen in 19 of 20 (")
+    assert first.text.startswith("One rater is too few to claim a preference of people: b is chosen in 19 of 20 (")
     assert "for this rater only" in first.caveats[0]
 
 
