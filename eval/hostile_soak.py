@@ -80,7 +80,7 @@ def main() -> None:
         summary, screen = summarize(RunFolder(Path(name, "run"))), io.StringIO()
         print_summary(summary, Console(file=screen, width=100))
         for outcome in summary.outcomes[:20]:
-            print_transcript(Console(file=screen, width=100), transcript(RunFolder(Path(name, "run")), outcome.key))
+            print_transcript(transcript(RunFolder(Path(name, "run")), outcome.key), Console(file=screen, width=100))
     print(f"{count} hostile rows: {refused} refused with a sentence, the others read.")
     print(f"{len(summary.outcomes)} hostile responses: {summary.count('scored')} scored, {summary.unscored_reasons}.")
     checks = {

@@ -77,8 +77,8 @@ def has_namesake(item: MadeDialogue) -> bool:
     return len({person.name for person in item.scenario.cast}) < len(item.scenario.cast)
 
 
-def always_anna(value: Value) -> None:
-    value["cast"][0]["name"] = "Anna"
+def always_ulla(value: Value) -> None:
+    value["cast"][0]["name"] = "Ulla"
 
 
 def copied(question: Question, answer: Value) -> bool:
@@ -157,12 +157,12 @@ PLAN_FAULTS = [
     ),
     Fault(
         "repeated name",
-        "every user is Anna",
+        "every user is Ulla, whose initial is never given",
         "rule",
         "scenario",
-        scenario(always_anna),
+        scenario(always_ulla),
         "begins with none of",
-        in_scenario('"Anna"'),
+        in_scenario('"Ulla"'),
     ),
     Fault(
         "open RECOVERY",

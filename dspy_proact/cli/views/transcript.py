@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 import click
+from rich.console import Console
 
 from dspy_proact.calls import Call, LoggedCall, StageKey, part_text
 from dspy_proact.cli.options.arguments import flags_in_hand, with_options
@@ -20,9 +21,9 @@ from dspy_proact.report.terminal import Sheet, in_a_line, readable
 _NOT_KEPT = "vectors and the texts that they are of are not kept"
 
 
-def print_transcript(stages: Sequence[StageTranscript]) -> None:
+def print_transcript(stages: Sequence[StageTranscript], console: Console | None = None) -> None:
     """Print the calls of a case; messages that the request before had too are counted."""
-    sheet = Sheet()
+    sheet = Sheet(console)
     for stage in stages:
         sheet.line(in_a_line(_stage(stage.key)), "bold reverse")
         for note in filter(None, (stage.problem, stage.left_out)):
