@@ -73,6 +73,8 @@ class Completed:
     """Of what this command asked for: copied responses that the other run does not have yet."""
     limits: Mapping[str, int]
     """By argument, a greater limit of output for a model whose replies were cut where something is unscored."""
+    labels: frozenset[str]
+    """Of the verdicts that the run has."""
 
 
 class Execution:
@@ -213,7 +215,7 @@ class Execution:
             retryable = retryable if has_hope(folder) else 0
             pending = ledger.pending(cases, manifest.epochs)
             limits = greater_limits(folder, self.models) if unscored else {}
-            return Completed(path, runner.stages, unscored, retryable, pending, limits)
+            return Completed(path, runner.stages, unscored, retryable, pending, limits, frozenset(ledger.labels))
 
     def _give_up(self, key: StageKey, failures: Sequence[tuple[Failure, Sequence[Call]]]) -> Halt:
         judging = self._judges.get(key.judge or "") if key.stage == "verdict" else self._assistant

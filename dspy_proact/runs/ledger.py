@@ -128,6 +128,8 @@ class Ledger:
         self._tried = defaultdict[_Kind, set[str]](set)
         self._begun = Counter[StageKey]()
         self._fruitful = set[tuple[Stage, str | None]]()
+        self.labels = set[str]()
+        """Of all verdicts."""
         for event in events:
             self._note(event)
 
@@ -214,6 +216,8 @@ class Ledger:
             self._begun[key] += 1
         elif how == "result":
             self._fruitful.add((key.stage, key.judge))
+        if event.grade is not None:
+            self.labels.add(event.grade.label)
         if event.answer is not None:
             self._answers[key.case, key.epoch] = event.answer
         if all(map(self.has_result, self.grading.keys(key.case, key.epoch))):

@@ -77,6 +77,19 @@ def answered_by(server, *names):
 # Runs
 
 
+def test_a_run_names_the_worst_grade_that_it_has_and_none_where_all_are_the_best(proact):
+    assert proact("benchmarks", "new", at("mine.py"))[0] == 0
+    mine = Path(at("mine.py"))
+    ended = proact("eval", "--benchmark", at("mine.py"), "--out", at("some"))
+    assert "--grade wrong" in ended[2]
+    right = mine.read_text("utf-8").replace('Scored(score, "RIGHT" if score == 1 else "WRONG"', 'Scored(1.0, "RIGHT"')
+    mine.with_name("right.py").write_text(right.replace('name = "mine"', 'name = "right"'), "utf-8")
+    ended = proact("eval", "--benchmark", at("right.py"), "--out", at("all-right"))
+    assert ended[0] == 0
+    assert "Next: " in ended[2]
+    assert "To read the worst" not in ended[2]
+
+
 def test_after_a_run_its_report_and_after_several_they_are_set_side_by_side(proact, server):
     size = [*judged_by(server), *corpus(), *CALLS]
     ended = proact("eval", *answered_by(server, "ann"), *size, "--out", at("run"))

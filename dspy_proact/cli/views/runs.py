@@ -324,8 +324,9 @@ class Ending:
         elif retryable and "--retry-unscored" not in typed.texts and not any(run.limits for run in self.finished):
             _say_again(Next.CASES_UNSCORED, typed)
         elif len(paths) == 1:
-            worst = command_line(Next.RUN_FINISHED_BADLY, benchmark=named, run=paths, grade=declared.labels[-1].lower())
-            say(f"To read the worst: {worst}")
+            if bad := [label for label in declared.labels[1:] if label in self.finished[0].labels]:
+                worst = command_line(Next.RUN_FINISHED_BADLY, benchmark=named, run=paths, grade=bad[-1].lower())
+                say(f"To read the worst: {worst}")
             say_next(Next.RUN_FINISHED, benchmark=named, runs=paths)
         else:
             say_next(Next.RUNS_FINISHED, benchmark=named, runs=paths)
