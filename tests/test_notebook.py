@@ -89,7 +89,9 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
 
 
 def test_the_blocks_of_the_page_on_python_run_in_cells_and_a_summary_is_shown_as_a_table(notebook: Notebook):
-    blocks = [fence.text for fence in fences(ROOT / "docs" / "python.md") if fence.language == "python"]
+    blocks = [
+        fence.text for fence in fences((ROOT / "docs" / "python.md").read_text("utf-8")) if fence.language == "python"
+    ]
     *earlier, last = [notebook.run(text) for text in blocks]
     assert [cell.error for cell in (*earlier, last)] == [None] * len(blocks)
     assert "RECOVERY" in harmless(last.shown["text/html"])

@@ -58,8 +58,9 @@ def new(file: Path) -> None:
     FILE ends in .py, and its name is the benchmark's. A file that exists is not replaced.
     """
     from dspy_proact.evaluation.own_file import write_template
+    from dspy_proact.evaluation.registry import benchmarks
 
-    write_template(file)
+    write_template(file, benchmarks())
     say(f"The benchmark is in {file}; each comment that begins with YOUR says what to put there.")
     say_next(Next.BENCHMARKS_LISTED, name=file)
 
@@ -157,7 +158,7 @@ def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
         option.number(
             "--fail-under",
             option.Between(0, 100),
-            "Exit with status 6 if the strict score of a run, which counts the unscored as 0, is lower; for CI.",
+            "Exit with status 6 if the strict score of a run, the unscored as 0, is lower; 3 comes first. For CI.",
             "SCORE",
         ),
         option.flag("--keep-inputs", "Store the inputs of a private corpus in the run, not only their hashes."),

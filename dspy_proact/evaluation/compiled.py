@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import NO_ROLES, Benchmark, Start
+from dspy_proact.evaluation.checks import file_of, line_of
 from dspy_proact.evaluation.registry import benchmark_of, find_benchmark
 from dspy_proact.kept import first_fault
 from dspy_proact.runs import Settings
@@ -84,7 +85,7 @@ def compiled_program(
         known = ", ".join(("default", *prompts))
         raise UsageError(f"no judge's prompt is called {start.prompt!r}; there are {known}")
     if start.file is None:
-        return declared.program(settings, start, roles) if role == "assistant" else declared.judge(settings, start)
+        return _program(declared, settings, start, roles) if role == "assistant" else declared.judge(settings, start)
     if start.prompt is not None:
         raise UsageError(f"`{names[0]}` has a prompt of its own; leave `{names[1]}` out")
     from dspy_proact.programs.artefact import read_artefact
@@ -95,15 +96,25 @@ def compiled_program(
 def takes_system_prompt(
     declared: "Benchmark[Any, Any]", settings: Settings, roles: Mapping[str, Any] = NO_ROLES
 ) -> bool:
-    """Whether the program under test says something else to its model by another `start.prompt`."""
+    """Whether `start.prompt` changes what the program under test says of itself, such as an instruction."""
 
     def prompted(prompt: str) -> Any:
-        program = declared.program(settings, Start(prompt), roles)
+        program = _program(declared, settings, Start(prompt), roles)
         if hasattr(program, "fingerprint"):
             return program.fingerprint()
         return [predictor.signature.instructions for predictor in program.predictors()]
 
     return prompted("one prompt") != prompted("another prompt")
+
+
+def _program(declared: "Benchmark[Any, Any]", settings: Settings, start: Start, roles: Mapping[str, Any]) -> Any:
+    """The program under test that a benchmark declares; a `UsageError` where it is no module."""
+    program = declared.program(settings, start, roles)
+    if not hasattr(program, "named_predictors"):
+        file = file_of(declared)
+        where = f"{line_of(declared, file, 'program')}: " if file else ""
+        raise UsageError(f"{where}`program` gives {type(program).__name__}; let it return a dspy.Module")
+    return program
 
 
 def put_into_declared(
@@ -117,7 +128,7 @@ def put_into_declared(
     if artefact.benchmark != declared.name:
         raise UsageError(f"{path}: compiled for {artefact.benchmark}, where {declared.name} is asked for")
     judge = artefact.role == "judge"
-    program = declared.judge(settings, Start()) if judge else declared.program(settings, Start(), roles)
+    program = declared.judge(settings, Start()) if judge else _program(declared, settings, Start(), roles)
     if program is None:
         raise UsageError(f"{path}: {declared.name} is graded without a judge")
     if strange := sorted(artefact.cuts.keys() - set(map(str, declared.strata))):

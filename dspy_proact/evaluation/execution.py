@@ -1,5 +1,6 @@
 """A benchmark bound to the cases and models of one run, and the run: checked before the first call, resumable."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -74,7 +75,7 @@ class Completed:
     limits: Mapping[str, int]
     """By argument, a greater limit of output for a model whose replies were cut where something is unscored."""
     labels: frozenset[str]
-    """Of the verdicts that the run has."""
+    """That cases of the run have; empty where several verdicts decide the label of one."""
 
 
 class Execution:
@@ -184,7 +185,7 @@ class Execution:
         if source := self._source(scope):
             manifest = manifest.model_copy(update={"reused": (source.record,)})
         if not RunFolder(path).exists:
-            manifest = manifest.model_copy(update={"commit": git_commit()})
+            manifest = manifest.model_copy(update={"commit": await asyncio.to_thread(git_commit)})
         # Control cases after all others: a run that stops early has scores first.
         parts = ([case for case in cases if (case.stratum == CONTROL) is control] for control in (False, True))
         order = [case for part in parts for case in seeded_order(part)]
@@ -215,7 +216,7 @@ class Execution:
             retryable = retryable if has_hope(folder) else 0
             pending = ledger.pending(cases, manifest.epochs)
             limits = greater_limits(folder, self.models) if unscored else {}
-            return Completed(path, runner.stages, unscored, retryable, pending, limits, frozenset(ledger.labels))
+            return Completed(path, runner.stages, unscored, retryable, pending, limits, ledger.labels_of_cases)
 
     def _give_up(self, key: StageKey, failures: Sequence[tuple[Failure, Sequence[Call]]]) -> Halt:
         judging = self._judges.get(key.judge or "") if key.stage == "verdict" else self._assistant

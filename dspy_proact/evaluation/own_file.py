@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
@@ -42,11 +42,16 @@ def load_file(path: Path) -> ModuleType:
     return module
 
 
-def write_template(path: Path) -> None:
-    """Write a commented benchmark that runs as it stands, named as its file; a `UsageError` where it cannot be."""
+def write_template(path: Path, known: Collection[str]) -> None:
+    """Write a commented benchmark that runs as it stands, named as its file, which no `known` one may be.
+
+    Raises a `UsageError` where it cannot be written.
+    """
     name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
     if path.suffix != ".py" or not name:
         raise UsageError(f"{path}: a benchmark is a Python file; give it a name such as mine.py")
+    if name in known:
+        raise UsageError(f"{path}: there is a benchmark called {name}; give the file another name")
     text = Path(__file__).with_name("own_benchmark.txt").read_text("utf-8").replace('"NAME"', f'"{name}"')
     try:
         with path.open("x", encoding="utf-8") as file:

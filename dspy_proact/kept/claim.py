@@ -97,14 +97,18 @@ def git_commit() -> str | None:
     """The commit of the working folder, with `-dirty` where files of it were changed; None outside of a repository."""
 
     def output(*command: str) -> bytes:
-        # No program that the repository may have git run for its status, and no lock that would stay if it were killed.
+        # No monitor of the repository's, and no lock that would stay if git were killed. Filters that its configuration
+        # names may run.
         git = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", *command]
         return subprocess.run(git, capture_output=True, timeout=_PATIENCE, check=True).stdout.strip()
 
     try:
-        return output("rev-parse", "HEAD").decode() + ("-dirty" if output("status", "-s", "-uno") else "")
+        commit = output("rev-parse", "HEAD").decode()
     except (OSError, subprocess.SubprocessError):
         return None
+    with suppress(OSError, subprocess.SubprocessError):
+        return f"{commit}-dirty" if output("status", "-s", "-uno") else commit
+    return commit
 
 
 def now() -> str:

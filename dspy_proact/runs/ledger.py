@@ -128,8 +128,7 @@ class Ledger:
         self._tried = defaultdict[_Kind, set[str]](set)
         self._begun = Counter[StageKey]()
         self._fruitful = set[tuple[Stage, str | None]]()
-        self.labels = set[str]()
-        """Of all verdicts."""
+        self._labels = set[str]()
         for event in events:
             self._note(event)
 
@@ -183,6 +182,11 @@ class Ledger:
         works = [Work(case, epoch) for epoch in range(1, epochs + 1) for case in cases]
         return [work for work in works if any(map(self.is_open, self.stages(work)))]
 
+    @property
+    def labels_of_cases(self) -> frozenset[str]:
+        """Those that cases have; empty where several verdicts decide the label of one."""
+        return frozenset(self._labels if len(self.grading.keys("", 1)) == 1 else ())
+
     def unscored(self, cases: Sequence[Case], epochs: int) -> int:
         """How many of these cases x epochs were tried and have no grade."""
         return len(self._without_grade(cases, epochs))
@@ -217,7 +221,7 @@ class Ledger:
         elif how == "result":
             self._fruitful.add((key.stage, key.judge))
         if event.grade is not None:
-            self.labels.add(event.grade.label)
+            self._labels.add(event.grade.label)
         if event.answer is not None:
             self._answers[key.case, key.epoch] = event.answer
         if all(map(self.has_result, self.grading.keys(key.case, key.epoch))):

@@ -82,6 +82,8 @@ def test_a_run_names_the_worst_grade_that_it_has_and_none_where_all_are_the_best
     mine = Path(at("mine.py"))
     ended = proact("eval", "--benchmark", at("mine.py"), "--out", at("some"))
     assert "--grade wrong" in ended[2]
+    graded = ("--judge", "embedded", "--votes", 3, "--limit", 2, "--out", at("votes"))
+    assert "To read the worst" not in proact("eval", "--model", "embedded", *graded)[2]  # votes decide the grade
     right = mine.read_text("utf-8").replace('Scored(score, "RIGHT" if score == 1 else "WRONG"', 'Scored(1.0, "RIGHT"')
     mine.with_name("right.py").write_text(right.replace('name = "mine"', 'name = "right"'), "utf-8")
     ended = proact("eval", "--benchmark", at("right.py"), "--out", at("all-right"))

@@ -32,6 +32,25 @@ def test_it_takes_no_prompt_which_would_change_nothing(fresh, tmp_path, monkeypa
             of(benchmark="mine.py", system_prompt="Look ahead.")
 
 
+def test_a_program_that_is_no_module_is_refused_with_file_and_line(fresh, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_mine(
+        tmp_path,
+        'return dspy.Predict(dspy.Signature("message -> reply"',
+        'dspy.Predict(dspy.Signature("message -> reply"',
+    )
+    for prompt in (None, "Look ahead."):
+        with pytest.raises(UsageError, match=r"mine.py:\d+: `program` gives NoneType; let it return a dspy.Module"):
+            Evaluation(benchmark="mine.py", system_prompt=prompt)
+
+
+def test_a_template_takes_no_name_of_a_benchmark_that_there_is(fresh, proact, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, _, err = proact("benchmarks", "new", "probe.py")
+    assert (status, (tmp_path / "probe.py").exists()) == (2, False)
+    assert "probe.py: there is a benchmark called probe; give the file another name" in err
+
+
 def helpful(sent):
     """The script of a server that plays the assistant and the judge."""
     return fields(reply="Tomorrow.") if sent.role == "assistant" else fields(reason="a day", next_step=True)

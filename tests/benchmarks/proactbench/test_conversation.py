@@ -159,7 +159,7 @@ REFUSED = {
     "key twice": ('[{"user": "a", "user": "b"}]', ["twice"]),
     "lone surrogate": ('[{"role": "user", "content": "\\ud800"}]', ["[0].content", "lone surrogate"]),
     "NUL": ("User: a\nb\0c", ["line 2", "NUL"]),
-    "another encoding": ("User: a".encode("utf-16"), ["UTF-8"]),
+    "another encoding": ("User: \u00e4".encode("latin-1"), ["UTF-8"]),
 }
 
 
