@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 _RANKED = "A run of your own stands beside them, ranked where it was made as they were: leaderboard RUN."
 _PAGE = b"<!doctype html"
 """Begins what a page may replace."""
-_DIGITS = 12
-"""Of a commit that a table shows."""
 
 
 @verb(
@@ -174,15 +172,21 @@ def runs(
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; name the one that holds runs")
     listed = list_runs(folder, tags_of(tags), note or "", commit or "")
+    from dspy_proact.report.numbers import counted
     if as_json:
         print_json([run.document for run in listed])
     elif not listed:
         content = content_of(folder)
         why = "" if content.kind in (Kind.FOLDER, Kind.RUNS) else f": {content.problem('a folder of runs')}"
-        say(f"{folder}: no {'such run' if tags or note or commit else 'run'} in it{why or '.'}")
+        say(f"{folder}: no {'such run' if chosen else 'run'} in it{why or '.'}")
     elif html:
         _write_index(html, folder, listed)
     else:
+    chosen = bool(tags or note or commit)
+    if chosen and (unknown := sum(run.reason is not None for run in listed)):
+        listed = [run for run in listed if run.reason is None]
+        without = "repeat the command without --tag, --note and --commit to see why"
+        say(f"What cannot be read is left out: {counted(unknown, 'run')}; {without}.")
         _print_list(listed)
 
 
@@ -203,7 +207,7 @@ def _print_list(listed: "Sequence[ListedRun]") -> None:
         **{name: [getattr(run, name) or "-" for run in listed] for name in ("state", "created")},
         "tags": [run.labels for run in listed],
         "note": [shortened(run.note or "") for run in listed],
-        "commit": [(run.commit or "")[:_DIGITS] for run in listed],
+        "commit": [run.short_commit for run in listed],
         "path": [str(run.path) for run in listed],
     }
     shown = {name: cells for name, cells in columns.items() if any(cells)}

@@ -11,7 +11,9 @@ from dspy_proact.report.summary import summarize
 from dspy_proact.runs import Manifest, RunFolder
 from dspy_proact.stats import Estimate
 
-NO_SCORE = Estimate(None, reason="the run cannot be read")
+_NO_SCORE = Estimate(None, reason="the run cannot be read")
+_DIGITS = 12
+"""Of a commit in a list."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class ListedRun:
     model: str | None = None
     judge: str | None = None
     """Its judges by their models; None where the benchmark grades by itself."""
-    score: Estimate = NO_SCORE
+    score: Estimate = _NO_SCORE
     """The mean score that a report of it begins with, a share in [0, 1]."""
     scored: int = 0
     """Cases with a grade, in any epoch."""
@@ -74,6 +76,12 @@ class ListedRun:
         return f"{self.scored:,} of {self.cases:,}" if self.cases else "-"
 
     @property
+    def short_commit(self) -> str:
+        """The first digits of the commit, with `-dirty` where files were changed; empty without one."""
+        digits, dirty, _ = (self.commit or "").partition("-dirty")
+        return digits[:_DIGITS] + dirty
+
+    @property
     def labels(self) -> str:
         """The tags as they are typed."""
         return ", ".join(f"{name}={value}" for name, value in self.tags.items())
@@ -103,7 +111,8 @@ class ListedRun:
 def list_runs(folder: Path, tags: Mapping[str, str] | None = None, note: str = "", commit: str = "") -> list[ListedRun]:
     """The runs in a folder and below it, the latest first, and then those that cannot be read.
 
-    Where tags, a part of the note or the beginning of the commit are given, only runs with all of them.
+    Where tags, a part of the note or the beginning of the commit are given, only runs with all of them, and those that
+    cannot be read, which may have them.
     """
     listed: list[ListedRun] = []
     for path in run_folders(folder):
@@ -111,20 +120,20 @@ def list_runs(folder: Path, tags: Mapping[str, str] | None = None, note: str = "
             if _fits(RunFolder(path).manifest(), tags or {}, note, commit):
                 listed.append(ListedRun.of(path))
         except RunError as error:
-            listed += [] if tags or note or commit else [ListedRun(path, reason=str(error))]
+            listed.append(ListedRun(path, reason=str(error)))
     return sorted(listed, key=lambda run: run.created or "", reverse=True)
 
 
 def run_folders(folder: Path) -> Iterator[Path]:
     """The folders of runs in a folder and below it, in order; hidden folders and links to others are passed over."""
-    if RunFolder(folder).exists:
-        yield folder
-        return
-    with suppress(OSError):  # what may not be read is passed over
-        for inner in sorted(folder.iterdir()):
-            is_run = RunFolder(inner).exists
-            if is_run or (inner.is_dir() and not inner.is_symlink() and not inner.name.startswith(".")):
-                yield from run_folders(inner)
+    waiting = [folder]  # no recursion: folders may be nested deeper than Python calls
+    while waiting:
+        path = waiting.pop()
+        with suppress(OSError):  # what may not be read is passed over
+            if RunFolder(path).exists:
+                yield path
+            elif path == folder or (path.is_dir() and not path.is_symlink() and not path.name.startswith(".")):
+                waiting += sorted(path.iterdir(), reverse=True)
 
 
 def _fits(manifest: Manifest, tags: Mapping[str, str], note: str, commit: str) -> bool:

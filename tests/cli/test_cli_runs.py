@@ -1,6 +1,7 @@
 """`dspy-proact runs`: runs of a folder and below it, by their tags, notes and commits; the page that lists them."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -71,6 +72,35 @@ def test_runs_are_found_below_folders_and_count_the_cases_of_the_whole_corpus(li
     assert [row["path"] for row in listed(deep)] == [str(deep)], "a run itself is a list of one"
 
 
+def test_what_may_not_be_read_hides_no_other_run(listed, tmp_path, monkeypatch):
+    """The test may run as a user who may read everything: the system's refusal is played."""
+    for name in ("a", "locked", "z"):
+        run_of(tmp_path / "runs" / name, [(trigger(), "PASS")])
+    is_file = Path.is_file
+
+    def refused_in_locked(path):
+        if path.parent.name == "locked":
+            raise PermissionError(13, "Permission denied")
+        return is_file(path)
+
+    monkeypatch.setattr(Path, "is_file", refused_in_locked)
+    assert sorted(row["path"] for row in listed()) == ["runs/a", "runs/z"]
+
+
+def test_folders_nested_deeper_than_calls_are_walked(listed, tmp_path):
+    deepest = tmp_path / "runs"
+    deepest.mkdir()
+    for _ in range(1100):
+        deepest /= "d"
+        deepest.mkdir()
+    try:
+        run_of(deepest / "mine", [(trigger(), "PASS")])
+        assert [Path(row["path"]).name for row in listed()] == ["mine"]
+    finally:  # what clears the folders of tests calls itself for each of them
+        shutil.rmtree(deepest / "mine")
+        os.removedirs(deepest)
+
+
 def test_tags_note_and_commit_are_kept_and_choose_runs_and_change_no_identity(listed, proact, refused, tmp_path):
     def git(*command):
         who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
@@ -105,6 +135,11 @@ def test_tags_note_and_commit_are_kept_and_choose_runs_and_change_no_identity(li
     assert proact(*eval_, "--out", "runs/changed", "--note", "Changed")[0] == 0
     assert [row["commit"] for row in listed("runs/clean")] == [commit]
     assert [row["commit"] for row in listed("runs/changed")] == [f"{commit}-dirty"]
+    shown = {"runs/clean": commit[:12], "runs/changed": f"{commit[:12]}-dirty"}
+    for run, digits in shown.items():
+        assert re.search(rf" {digits} ", unwrapped(proact("runs", run)[1])), "a changed run looks like no clean one"
+        assert proact("runs", run, "--html", "list.html")[0] == 0
+        assert f">commit {digits}<" in (tmp_path / "list.html").read_text(encoding="utf-8")
     report = json.loads(proact("report", "runs/changed", "--json")[1])["run"]
     assert (report["note"], report["commit"], "tags" in report) == ("Changed", f"{commit}-dirty", False)
 
@@ -116,6 +151,11 @@ def test_tags_note_and_commit_are_kept_and_choose_runs_and_change_no_identity(li
     assert names("--note", "CHANGED") == ["changed"]
     assert names("--commit", commit[:8]) == ["changed", "clean"]
     assert "runs: no such run in it." in proact("runs", "--note", "never")[2]
+    (tmp_path / "runs" / "broken").mkdir()
+    (tmp_path / "runs" / "broken" / "manifest.json").write_text("{", encoding="utf-8")
+    assert names("--note", "CHANGED") == ["changed"]
+    err = proact("runs", "--note", "CHANGED")[2]
+    assert err.startswith("What cannot be read is left out: 1 run; repeat the command without --tag")
     assert "--tag prompt: has two values" in refused(*eval_, "--tag", "prompt=a", "--tag", "prompt=b")
 
 
