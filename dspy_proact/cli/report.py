@@ -121,17 +121,24 @@ def _write_page_of(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
 
 def _write_page(html: Path, runs: Sequence[Path], made: Callable[[], str]) -> bool:
     """Write a page, which is made once the file may be written; whether to a file, and not to standard output."""
-    from dspy_proact.kept import refuse_overwrite, write_file
+    from dspy_proact.kept import write_file
 
     if html == option.STANDARD_OUTPUT:
         click.echo(made().encode())
         return False
-    refuse_overwrite(html, *runs)
-    if html.is_file() and html.read_bytes()[: len(_PAGE)].lower() != _PAGE:
-        raise UsageError(f"{html}: exists and is not a page; name another file")
+    _refuse_all_but_pages(html, *runs)
     write_file(html, made())
     say(f"The page is in {html}; open it in a browser.")
     return True
+
+
+def _refuse_all_but_pages(html: Path, *runs: Path) -> None:
+    """Raise a `UsageError` where a page would overwrite a run, an input, or a file that is no page."""
+    from dspy_proact.kept import refuse_overwrite
+
+    refuse_overwrite(html, *runs)
+    if html.is_file() and html.read_bytes()[: len(_PAGE)].lower() != _PAGE:
+        raise UsageError(f"{html}: exists and is not a page; name another file")
 
 
 # Runs in a list
@@ -165,14 +172,21 @@ def runs(
     scored is how many cases of the corpus have a grade. Tags and note are those that `eval` was given.
     """
     from dspy_proact.kept import Kind, content_of
+    from dspy_proact.report.numbers import counted
     from dspy_proact.report.run_list import list_runs
 
     if html and as_json:
         raise UsageError("--html and --json are mutually exclusive")
+    if html and (html == option.STANDARD_OUTPUT or html.is_dir()):
+        raise UsageError(f"--html {html}: name a file; the pages of the runs are written into a folder beside it")
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; name the one that holds runs")
     listed = list_runs(folder, tags_of(tags), note or "", commit or "")
-    from dspy_proact.report.numbers import counted
+    chosen = bool(tags or note or commit)
+    if chosen and (unknown := sum(run.reason is not None for run in listed)):
+        listed = [run for run in listed if run.reason is None]
+        without = "repeat the command without --tag, --note and --commit to see why"
+        say(f"What cannot be read is left out: {counted(unknown, 'run')}; {without}.")
     if as_json:
         print_json([run.document for run in listed])
     elif not listed:
@@ -182,11 +196,6 @@ def runs(
     elif html:
         _write_index(html, folder, listed)
     else:
-    chosen = bool(tags or note or commit)
-    if chosen and (unknown := sum(run.reason is not None for run in listed)):
-        listed = [run for run in listed if run.reason is None]
-        without = "repeat the command without --tag, --note and --commit to see why"
-        say(f"What cannot be read is left out: {counted(unknown, 'run')}; {without}.")
         _print_list(listed)
 
 
@@ -216,23 +225,28 @@ def _print_list(listed: "Sequence[ListedRun]") -> None:
 
 def _write_index(html: Path, folder: Path, listed: "Sequence[ListedRun]") -> None:
     """Write the page of a list, and the pages of its runs, each at its run's place below a folder beside it."""
-    from dspy_proact.kept import refuse_overwrite, write_file
+    from dspy_proact.kept import write_file
     from dspy_proact.report.page import page, runs_page
 
     beside, pages = html.with_name(f"{html.stem}-pages"), dict[Path, str]()
+    if beside.is_symlink():
+        raise UsageError(f"{beside}: is a link, and pages are written into no linked folder; name another file")
 
     def made() -> str:
         for run in (run for run in listed if run.reason is None):
             below = run.path.relative_to(folder)  # of the folder itself it is empty
             file = beside / below.parent / f"{run.name}.html"
-            refuse_overwrite(file)
             try:
+                if any((beside / part).is_symlink() for part in below.parents):
+                    raise UsageError(f"{file.parent}: leads through a link; name another file")
+                _refuse_all_but_pages(file)
                 text = page([summary_of(run.path)])
                 file.parent.mkdir(parents=True, exist_ok=True)
-            except ProactError as error:
-                say(f"{run.path}: has no page: {message_of(error)}")
+                write_file(file, text)
+            except (OSError, ProactError) as error:
+                why = f"{file}: {error.strerror}" if isinstance(error, OSError) else message_of(error)
+                say(f"{run.path}: has no page: {why}")
                 continue
-            write_file(file, text)
             pages[run.path] = quote(str(file.relative_to(html.parent)).encode(errors="surrogateescape"))
         return runs_page(listed, pages)
 

@@ -179,3 +179,36 @@ def test_an_index_links_every_run_to_its_page(proact, refused, tmp_path):
     shutil.copy(tmp_path / "runs" / "c" / "cases.jsonl", tmp_path / "notes.html")
     assert "notes.html: exists and is not a page" in refused("runs", "--html", "notes.html")
     assert "--html and --json are mutually exclusive" in refused("runs", "--html", "x.html", "--json")
+    for name in ("-", "out"):
+        assert f"--html {name}: name a file" in refused("runs", "--html", name)
+    assert not (tmp_path / "--pages").exists()
+
+
+def test_a_page_of_a_run_replaces_no_other_file_and_follows_no_link(proact, refused, tmp_path):
+    for name in ("one", "two/far"):
+        run_of(tmp_path / "runs" / name, [(trigger(), "PASS")])
+    pages, others = tmp_path / "idx-pages", tmp_path / "others"
+    pages.mkdir()
+    others.mkdir()
+    (pages / "one.html").write_text("mine", encoding="utf-8")
+    (pages / "two").symlink_to(others)
+    status, _, err = proact("runs", "--html", "idx.html")
+    assert (status, "href=" in (tmp_path / "idx.html").read_text(encoding="utf-8")) == (0, False)
+    assert "runs/one: has no page: idx-pages/one.html: exists and is not a page" in err
+    assert "runs/two/far: has no page: idx-pages/two: leads through a link" in err
+    assert ((pages / "one.html").read_text(encoding="utf-8"), [*others.iterdir()]) == ("mine", [])
+    (tmp_path / "all-pages").symlink_to(others)
+    assert "all-pages: is a link" in refused("runs", "--html", "all.html")
+    assert ((tmp_path / "all.html").exists(), [*others.iterdir()]) == (False, [])
+
+
+def test_a_run_whose_page_cannot_be_written_stands_in_the_index_without_a_link(proact, tmp_path):
+    for name in ("n" * 251, "one", "one.html/two", "z"):
+        run_of(tmp_path / "runs" / name, [(trigger(), "PASS")])
+    status, _, err = proact("runs", "--html", "all.html")
+    text = (tmp_path / "all.html").read_text(encoding="utf-8")
+    lines = [line for line in err.splitlines() if "has no page" in line]
+    assert (status, len(lines), text.count('<th scope="row">')) == (0, 2, 4)
+    assert all(line.startswith("runs/") and ".html: " in line for line in lines)
+    assert "all-pages/z.html" in re.findall(r'href="([^"]+)"', text)
+    assert "all-pages/nn" not in text
