@@ -17,7 +17,7 @@ RUN_SIGNS = r"=+\-@\uff1d\uff0b\uff0d\uff20"
 _FORMULA = re.compile(rf"'*(?:{BLANKS}[{RUN_SIGNS}]|[\t\r\n])")
 """Start of a text that a spreadsheet would run, or that was guarded against that by an apostrophe."""
 LONGEST_CELL = 32_767
-"""Characters that a cell of a spreadsheet holds."""
+"""Characters that a cell of a spreadsheet holds, as `_length` counts them."""
 _SLACK = 767
 """Characters that a cut cell may have lost further, such as blanks at its ends."""
 _CODE_PAGES = ("cp1252", "cp1250", "cp1251", "mac_roman")
@@ -36,6 +36,11 @@ def unguarded(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
+def _length(cell: str) -> int:
+    """Characters of a cell as spreadsheets count them, which are units of UTF-16: a picture is two."""
+    return len(cell.encode("utf-16-le", "surrogatepass")) // 2
+
+
 def damage(cell: str, text: str) -> str | None:
     """What has become of a text in a cell of a spreadsheet; empty where nothing was lost, None for another text.
 
@@ -44,8 +49,8 @@ def damage(cell: str, text: str) -> str | None:
     kept, own = (re.sub(r"[ \t\r\n]+", " ", encodable(one).replace("\0", "\ufffd").strip()) for one in (cell, text))
     if kept == own:
         return ""
-    if len(kept) > LONGEST_CELL - _SLACK and own.startswith(kept):
-        return f"is cut after {len(cell):,} characters; a cell of a spreadsheet holds {LONGEST_CELL:,}"
+    if (length := _length(cell)) > LONGEST_CELL - _SLACK and own.startswith(kept):
+        return f"is cut after {length:,} characters; a cell of a spreadsheet holds {LONGEST_CELL:,}"
     misread = {own.encode().decode(page, "replace") for page in _CODE_PAGES}
     lossy = {own.encode(page, "replace").decode(page) for page in _CODE_PAGES}
     if _comparable(kept) in map(_comparable, misread | lossy - {own}):
@@ -68,7 +73,7 @@ def csv_text(rows: Iterable[Iterable[object]]) -> str:
 
 def cut_rows(text: str) -> int:
     """How many lines of a CSV file have a cell that a spreadsheet would cut."""
-    return sum(any(len(cell) > LONGEST_CELL for cell in cells) for _, cells in CsvSheet.of(text, "").cells)
+    return sum(any(_length(cell) > LONGEST_CELL for cell in cells) for _, cells in CsvSheet.of(text, "").cells)
 
 
 _MOST = 200_000

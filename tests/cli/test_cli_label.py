@@ -150,8 +150,11 @@ def test_gaps_in_the_draw_are_refused(sheet, corrected, tmp_path):
 
 def test_a_sheet_opens_with_its_letters_and_says_what_a_spreadsheet_will_cut(proact, tmp_path):
     """Of two runs of a longer and a shorter response; standard output is for programs and has no mark."""
-    for length, warned in ((32_767, False), (32_768, True)):
-        run = run_of(tmp_path / f"run{length}", [(CASES[0], "PASS")], text="\xfc" * length).path
+    for length, text, warned in (
+        (32_767, "\xfc" * 32_767, False),
+        (32_768, "\U0001f4e6" * 16_384, True),  # a picture is two of Excel's characters
+    ):
+        run = run_of(tmp_path / f"run{length}", [(CASES[0], "PASS")], text=text).path
         status, _, err = proact("label", "sheet", run, "--out", f"{length}.csv")
         message = "1 line with a cell of more than 32,767 characters, which spreadsheets cut; `label serve` shows"
         assert (status, message in unwrapped(err)) == (0, warned), err

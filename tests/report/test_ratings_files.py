@@ -155,6 +155,8 @@ def test_a_response_that_is_given_must_be_that_of_the_item_but_for_ends_of_lines
     assert len(read(tmp_path, text, (item("a", "=one\r\ntwo\rthree"),)).grades) == 1
 
 
+INDENTED = "if ready:\n" + f"{' ' * 12}pack('\U0001f4e6')\n" * 2000
+"""Code of 44,010 characters, which a spreadsheet counts as 46,010; of 20,009 with one blank between words."""
 LONG = "F\xfcr Ben: pack the lamp today \u2013 \u201csicher\u201d \U0001f4e6. " * 1000
 """44,000 characters."""
 
@@ -167,6 +169,11 @@ def spreadsheet(
     csv.writer(out, delimiter=delimiter).writerows([change(cell) for cell in row] for row in cells(text))
     csv.field_size_limit(before)
     return out.getvalue().encode(encoding, "replace")
+
+
+def cut(cell: str) -> str:
+    """A cell as a spreadsheet keeps it, for which a picture is two characters."""
+    return cell.encode("utf-16-le")[: 2 * 32_767].decode("utf-16-le", "ignore")
 
 
 @pytest.mark.parametrize(
@@ -189,7 +196,7 @@ MISREAD = "has other letters, because a spreadsheet read or saved it in another 
     ("saved", "line", "field", "problem"),
     [
         pytest.param(
-            lambda text: spreadsheet(text, lambda cell: cell[:32_767]),
+            lambda text: spreadsheet(text, cut),
             2,
             "response",
             "is cut after 32,767 characters; a cell of a spreadsheet holds 32,767; give the sheet as it was "
@@ -243,6 +250,13 @@ def test_a_sheet_that_a_spreadsheet_has_damaged_is_refused_by_what_happened(
     error = refusal(lambda: read(tmp_path, saved(filled(rating_sheet(items, PATHS))), items))
     assert (error.line, error.field) == (line, field)
     assert problem in str(error)
+
+
+def test_a_cut_response_is_recognised_by_the_characters_that_a_spreadsheet_counts(tmp_path: Path):
+    """Of code, most of which may be blanks."""
+    items = (item("a", INDENTED),)
+    error = refusal(lambda: read(tmp_path, spreadsheet(filled(rating_sheet(items, PATHS)), cut), items))
+    assert "field 'response': is cut after 32,767 characters; a cell" in str(error)
 
 
 BAD_FILES: list[tuple[str | bytes, int | None, str | None, str]] = [
