@@ -148,7 +148,7 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Benc
     from dspy_proact.files.labels import LabelFile, counted_words, labels_in
     from dspy_proact.files.rows import read_bytes, text_of
     from dspy_proact.label.exchange import import_labels, runs_of
-    from dspy_proact.label.offline import import_saved
+    from dspy_proact.label.offline import SAVED, import_saved
     from dspy_proact.label.store import Store
     from dspy_proact.label.study import rated_of
     from dspy_proact.report.numbers import counted
@@ -162,7 +162,7 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Benc
         parts = list(dict.fromkeys(item.part.name for item in items))
         for file in files:
             text = text_of(read_bytes(str(file), "a file of ratings"), str(file))
-            if text.lstrip()[:1] == "{":
+            if SAVED.match(text):
                 added, read = import_saved(store, items, text, str(file)), LabelFile(())
             else:
                 read = labels_in(text, str(file), parts)

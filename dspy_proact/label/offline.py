@@ -5,6 +5,7 @@ is kept in the browser under the study and the rater, and saved as JSON, which t
 """
 
 import json
+import re
 import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -24,6 +25,8 @@ from dspy_proact.report.page.figures import PAGE, one_file, page_text, templates
 
 FORMAT = "dspy-proact offline ratings 1"
 """Names the format of what an offline page saves."""
+SAVED = re.compile(r'\s*\{\s*"format"')
+"""Start of what an offline page saves, by which it is none of the sheets of ratings."""
 _EARLIEST = datetime(2020, 1, 1, tzinfo=UTC).timestamp()
 """Seconds since the epoch; before it there was no such page, so that the clock of the machine was wrong."""
 _AHEAD = 86_400
@@ -96,7 +99,8 @@ def import_saved(store: Store, items: Sequence[StudyItem], text: str, source: st
         if not rated.seconds:
             raise file.error("is 0, and a rating takes time", f"ratings[{number}].seconds")
         if rated.time is not None and not _EARLIEST <= rated.time <= time.time() + _AHEAD:
-            problem = f"is in the year {datetime.fromtimestamp(rated.time, UTC).year}; null stands for now"
+            why = "before 2020" if rated.time < _EARLIEST else "in the future"
+            problem = f"{datetime.fromtimestamp(rated.time, UTC).date()} is {why}; null stands for now"
             raise file.error(problem, f"ratings[{number}].time")
         submissions[at] = store.turned(rater.number, item, rated)
         if misfit := item.misfit(submissions[at]):

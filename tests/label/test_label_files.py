@@ -83,6 +83,14 @@ def test_a_sheet_goes_out_and_comes_in_once(proact, study, empty):
     assert "exists with other contents" in proact("label", "export", study)[2]
 
 
+def test_a_sheet_may_be_jsonl(proact, empty):
+    """Whose lines may hold, in what a rater reads, the name by which an offline page is known."""
+    lines = [{"item": key, "annotator": "Ann", "grade": "PASS", "case": {"format": "poem"}} for key in KEYS[:2]]
+    Path("sheet.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    assert "sheet.jsonl: 2 ratings added." in imported(proact, "sheet.jsonl")
+    assert [(rater, grade) for rater, _, _, grade, *_ in ratings_of(empty)] == [("Ann", "PASS")] * 2
+
+
 def test_what_a_rater_has_rated_in_the_study_stays(proact, study):
     sheet = f"item,annotator,grade\n{KEYS[0]},Ann,fail\n{KEYS[2]},Bob,Fail\n{KEYS[0]}, Cy  Twombly ,pass\n"
     Path("sheet.csv").write_text(sheet, "utf-8")
