@@ -254,7 +254,7 @@ class _Pages:
                 message = f"This could not be kept: {error.why}. {stays}"
             if str(error) != self._warned:  # once, on the terminal of the server
                 self._warned = str(error)
-                _LOGGER.warning("Ratings are refused: %s.", error)
+                _LOGGER.warning("The study cannot be used: %s.", error)
         if request.method == "POST":
             return problem(status, message)
         page = templates(__package__).get_template("refused.html")

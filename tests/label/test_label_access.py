@@ -212,6 +212,7 @@ def test_a_file_that_is_gone_is_said_on_every_page_and_nothing_is_acknowledged(t
         assert Visitor(served.port).post("/join", {"token": served.entry, "name": "Bob"}).status == 503
         (warned,) = caplog.messages
         assert f"was moved to {tmp_path / 'moved.db'}" in warned, "once, on the terminal"
+        assert warned.startswith("The study cannot be used: "), "which is so of a page that is only read, too"
         (tmp_path / "moved.db").rename(served.store.path)
         assert ann.post("/rate", form).status == 200, "the same click, once it is back"
 
