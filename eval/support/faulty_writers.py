@@ -59,6 +59,10 @@ class Question:
         """Whether an answer before it could not be used."""
         return AGAIN in self.text or bool(self.fields.get("advice", "").strip())
 
+    def same(self, digest: str) -> str:
+        """By what it is known again: its digest, or the persona of a scenario, whose initials change by attempt."""
+        return self.fields["persona"] if self.stage == "scenario" else digest
+
     def value(self, name: str) -> Any:
         """An input that is JSON."""
         return json.JSONDecoder().raw_decode(self.fields[name].lstrip())[0]
@@ -191,6 +195,7 @@ class Writers:
             another = _PERSONA.sub(rf"\1| ; {number}\n", text)
             answer = json.loads(writer(system, [*messages[:-1], (role, another)]))
         self.count(question)
+        digest = question.same(digest)
         if self.fault and self.fault.stage == stage and not (self.once and (question.again or digest in self.digests)):
             planted = self.fault.plant(question, answer)
             self.planted += planted
