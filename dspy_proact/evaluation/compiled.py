@@ -108,12 +108,12 @@ def takes_system_prompt(
 
 
 def _program(declared: "Benchmark[Any, Any]", settings: Settings, start: Start, roles: Mapping[str, Any]) -> Any:
-    """The program under test that a benchmark declares; a `UsageError` where it is no module."""
+    """The program under test that a benchmark declares; a `UsageError` where it returns none."""
     program = declared.program(settings, start, roles)
-    if not hasattr(program, "named_predictors"):
+    if program is None:
         file = file_of(declared)
         where = f"{line_of(declared, file, 'program')}: " if file else ""
-        raise UsageError(f"{where}`program` gives {type(program).__name__}; let it return a dspy.Module")
+        raise UsageError(f"{where}`program` returns None; let it return a dspy.Module")
     return program
 
 

@@ -32,7 +32,7 @@ def test_it_takes_no_prompt_which_would_change_nothing(fresh, tmp_path, monkeypa
             of(benchmark="mine.py", system_prompt="Look ahead.")
 
 
-def test_a_program_that_is_no_module_is_refused_with_file_and_line(fresh, tmp_path, monkeypatch):
+def test_a_program_that_returns_nothing_is_refused_with_file_and_line(fresh, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_mine(
         tmp_path,
@@ -40,7 +40,7 @@ def test_a_program_that_is_no_module_is_refused_with_file_and_line(fresh, tmp_pa
         'dspy.Predict(dspy.Signature("message -> reply"',
     )
     for prompt in (None, "Look ahead."):
-        with pytest.raises(UsageError, match=r"mine.py:\d+: `program` gives NoneType; let it return a dspy.Module"):
+        with pytest.raises(UsageError, match=r"mine.py:\d+: `program` returns None; let it return a dspy.Module"):
             Evaluation(benchmark="mine.py", system_prompt=prompt)
 
 
