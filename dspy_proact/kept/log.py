@@ -78,9 +78,7 @@ class Log(Generic[M]):
         # A model may answer with half a surrogate pair, which is no Unicode: it is kept as a question mark.
         line = text.encode("utf-8", "replace") + b"\n"
         with self._turn:
-            status = os.fstat(self._file.fileno())
-            if not status.st_nlink:
-                raise RunError(f"{self.path}: was removed; nothing more can be kept in it")
+            status = self._present()
             if status.st_size != self._end:
                 raise RunError(f"{self.path}: was changed by somebody else meanwhile; repeat the command")
             with _writing(self.path):
@@ -92,9 +90,17 @@ class Log(Generic[M]):
             with suppress(OSError):
                 there = os.path.samestat(os.stat(self.path), status)  # noqa: PTH116 - the fastest, once a line
             if not there:
+                self._present()  # it may have been removed since
                 with suppress(OSError):  # to which path, where the system tells
                     moved_to = f" to {Path(f'/proc/self/fd/{self._file.fileno()}').readlink()}"
                 raise RunError(f"{self.path}: was moved{moved_to}; name its folder with `out` to go on")
+
+    def _present(self) -> os.stat_result:
+        """The status of the file, which still has a name; a `RunError` where it was removed."""
+        status = os.fstat(self._file.fileno())
+        if not status.st_nlink:
+            raise RunError(f"{self.path}: was removed; nothing more can be kept in it")
+        return status
 
     def _write(self, line: bytes) -> None:
         try:

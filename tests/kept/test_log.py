@@ -160,6 +160,19 @@ def test_a_limit_on_the_size_of_files_cuts_no_line_in_two(path: Path):
     assert texts(path) == [letter * 200 for letter in "abcdz"]
 
 
+def test_a_log_that_is_removed_while_a_line_is_written_was_removed_and_not_moved(tmp_path, monkeypatch):
+    path, write = tmp_path / "notes.jsonl", Log._write
+
+    def removing(log: Log[Note], line: bytes) -> None:
+        write(log, line)
+        path.unlink()
+
+    with Log(path, Note) as log:
+        monkeypatch.setattr(Log, "_write", removing)
+        with pytest.raises(RunError, match="was removed; nothing more can be kept in it"):
+            log.append(Note(text="a"))
+
+
 @pytest.mark.parametrize("gone", ["file", "folder"])
 def test_a_log_that_was_removed_keeps_nothing_more(tmp_path: Path, gone: str):
     path = tmp_path / "below" / "notes.jsonl"
