@@ -67,7 +67,7 @@ def _if_rendered(render: Callable[[], list[ExpectedCall]]) -> list[ExpectedCall]
     """The calls; None where a person's code, or a type in a signature, takes no assumed value."""
     try:
         return render()
-    except Exception:
+    except Exception:  # a person's code may raise anything at values that are assumed; then calls are not known
         return None
 
 

@@ -248,7 +248,7 @@ PRICE = Price(prompt=1e-6, completion=4e-6)
 OFTEN = [(refusal(429, Retry_After="0"), 0.1), (Reply(cut=60), 0.05)]
 
 
-@pytest.mark.parametrize(("unit", "limit"), [("calls", 80), ("tokens", 60_000), ("usd", 0.25)])
+@pytest.mark.parametrize(("unit", "limit"), [("calls", 160), ("tokens", 60_000), ("usd", 0.25)])
 def test_agents_of_several_calls_exceed_no_limit_at_full_width_and_end_what_they_began(tmp_path, unit, limit):
     write_synthetic(tmp_path, 0, 64, SMALL)
     script = Faulty(lambda received: Reply(play(received.body)), dict.fromkeys(("assistant", "judge"), OFTEN), seed=3)
