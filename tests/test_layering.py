@@ -42,10 +42,11 @@ MAY_IMPORT = {
     "report": BELOW_REPORTS,
     "label": BELOW_REPORTS | {"report"},
     "compile": BELOW_COMPILES,
-    "generation": BELOW_COMPILES,
-    "benchmarks": BELOW_COMPILES | {"compile", "generation", "report"},
-    "cli": BELOW_COMPILES | {"compile", "generation", "report", "label"},
-    "__init__": BELOW_COMPILES | {"compile", "generation", "report"},
+    "audit": BELOW_COMPILES | {"report"},
+    "generation": BELOW_COMPILES | {"audit"},
+    "benchmarks": BELOW_COMPILES | {"compile", "generation", "report", "audit"},
+    "cli": BELOW_COMPILES | {"compile", "generation", "report", "label", "audit"},
+    "__init__": BELOW_COMPILES | {"compile", "generation", "report", "audit"},
     "__main__": {"cli"},
 }
 """Rooms by name; `benchmarks` is what the folder of one may import beside itself."""
