@@ -62,6 +62,8 @@ class CorpusFacts:
     grade. Raises a `CorpusError` that names its second argument, the source."""
     making: Callable[[], Any] | None = None
     """Gives how corpora are made, a `generation.maker.Making`; None where none can be."""
+    reviewing: Callable[[], Any] | None = None
+    """Gives how people review a corpus, an `evaluation.reviewing.Reviewing`; None where they cannot."""
 
 
 @dataclass(frozen=True)
