@@ -43,7 +43,7 @@ def making(base: str, dialogues: int, *, notes: bool) -> Generation:
     if not notes:
         return made_at(base, dialogues, gate)
     model = ModelSpec(name="openai/any", api_base=base)
-    return Generation(None, model, dialogues=dialogues, gate=gate, benchmark=NotesBench())
+    return Generation(None, model, items=dialogues, gate=gate, benchmark=NotesBench())
 
 
 def begun(folder: Path, base: str, dialogues: int, *, notes: bool) -> "subprocess.Popen[bytes]":
@@ -53,7 +53,8 @@ def begun(folder: Path, base: str, dialogues: int, *, notes: bool) -> "subproces
 
 def content(folder: Path) -> dict[str, bytes]:
     """The files, without the time at which they were begun, and without the log."""
-    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in ("calls.jsonl", "lock")}
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.name not in ("calls.jsonl", "lock"))
+    files = {str(path.relative_to(folder)): path.read_bytes() for path in paths}
     claim = json.loads(files["corpus.json"])
     assert claim.pop("created")
     return {**files, "corpus.json": json.dumps(claim).encode()}

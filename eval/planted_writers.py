@@ -47,7 +47,7 @@ def corpus_of(writers: Writers, dialogues: int, proof: Proof, seed: int = 0) -> 
     with tempfile.TemporaryDirectory() as folder, SimulatedProvider(writers) as provider:
         roles = {name: ModelSpec(name=f"openai/{name}", api_base=provider.base(name)) for name in ROLES}
         first, gate = roles["planner"], Gate(concurrency=1)
-        generation = Generation(model=first, roles=roles, dialogues=dialogues, proof=proof, seed=seed, gate=gate)
+        generation = Generation(model=first, roles=roles, items=dialogues, proof=proof, seed=seed, gate=gate)
         return generation.run(Path(folder) / "corpus").made
 
 

@@ -1,6 +1,6 @@
 """`dspy-proact generate`: a corpus of one's own from a brief, and a brief from a product's page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,10 @@ from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
+    from dspy_proact.evaluation.benchmark import Benchmark
     from dspy_proact.models import Gate, ModelSpec
 
-_ITEMS, _ITEMS_OF_STAND_IN = 20, 6
+_NUMBER = click.IntRange(1, 100_000)
 
 
 @verb(
@@ -51,12 +52,18 @@ def brief(chosen: BenchmarkChoice, model: NamedModel, about: Path | None, gate: 
     Section(
         Heading.CASES,
         option.path("--brief", "Brief in TOML, as `generate brief` drafts it. Default: a bundled one."),
-        option.number(
-            "--dialogues",
-            click.IntRange(1, 100_000),
-            f"Dialogues to make. Default: {_ITEMS}; {_ITEMS_OF_STAND_IN} if embedded.",
+        option.number("--items", _NUMBER, "How many to make. Default: 20, fewer if embedded."),
+        option.number("--dialogues", _NUMBER, "The same as --items, for benchmarks that make dialogues."),
+        option.number("--people", _NUMBER, "The same as --items, for benchmarks that make people."),
+        option.text("--language", "NAME", "Language of what is made, in place of the brief's."),
+        option.text(
+            "--set",
+            "SECTION.NAME=VALUE",
+            "Field of the brief, in place of its own; repeatable.",
+            "settings",
+            several=True,
+            read=option.name_value,
         ),
-        option.text("--language", "NAME", "Language of the dialogues, in place of the brief's."),
         option.number("--seed", click.IntRange(0, 2**31), "Seed of personas and requests.", default=0),
         option.choice(
             "--proof",
@@ -66,7 +73,7 @@ def brief(chosen: BenchmarkChoice, model: NamedModel, about: Path | None, gate: 
     ),
     GATE,
     option.output("the corpus. Default: corpora/NAME--ID", "the forecast, or what was made,"),
-    first="--brief --model --role --judge --dialogues --language --proof --max-usd --out --dry-run --json",
+    first="--brief --model --role --judge --items --set --language --proof --max-usd --out --dry-run --json",
     example="dspy-proact generate --brief brief.toml --model openai/gpt-5.4 \\\n"
     "    --role assistant=openai/gpt-4o --dry-run",
     brief="Make a corpus of your own, with proof.",
@@ -78,8 +85,11 @@ def generate(
     judge: NamedModel,
     roles: NamedRoles,
     brief: Path | None,
+    items: int | None,
     dialogues: int | None,
+    people: int | None,
     language: str | None,
+    settings: tuple[tuple[str, str], ...],
     seed: int,
     proof: Any,
     gate: "Gate",
@@ -87,33 +97,44 @@ def generate(
 ) -> int:
     """Make a corpus from a brief, and prove that it measures something.
 
-    Repeat the command to resume, or with more --dialogues to go on. Without a brief and a model the embedded stand-in
+    Repeat the command to resume, or with more --items to go on. Without a brief and a model the embedded stand-in
     shows how it works; it measures nothing. `generate brief` drafts a brief.
     """
     from dspy_proact.cli.views.generation import generation_shown
+    from dspy_proact.files.toml import toml_value
     from dspy_proact.generation.generation import Generation
 
-    models = model.specs(EMBEDDED)
-    embedded = all(spec.name == EMBEDDED for spec in models)
-    named = {name: _spec(role, models) for name, role in roles.items()}
-    if embedded and all(spec.name == EMBEDDED for spec in named.values()) and (brief is not None or language):
-        flag = "--language" if brief is None else "--brief"
-        raise UsageError(f"{flag}: the stand-in writes from its bundled brief alone; name a model with --model")
-    if brief is None and not embedded:
-        say("No --brief is named; the bundled one is used, of an invented lending library.")
+    declared, models = chosen.known(), model.specs(EMBEDDED)
+    if len({name for name, _ in settings}) < len(settings):
+        raise UsageError("--set: names a field twice; give each once")
+    if brief is None and not all(spec.name == EMBEDDED for spec in models):
+        say("No --brief is named; the bundled one is used.")
     generation = Generation(
         brief,
         models,
-        named,
+        {name: _spec(role, models) for name, role in roles.items()},
         _spec(judge, models) if judge != NamedModel(judge.flag) else None,
-        dialogues=dialogues or (_ITEMS_OF_STAND_IN if embedded else _ITEMS),
+        items=_items(declared, {"--items": items, "--dialogues": dialogues, "--people": people}),
         seed=seed,
         proof=proof,
         language=language,
+        settings={name: toml_value(value) for name, value in settings},
         gate=gate,
-        benchmark=chosen.known(),
+        benchmark=declared,
     )
     return generation_shown(generation, output)
+
+
+def _items(declared: "Benchmark[Any, Any]", numbers: Mapping[str, int | None]) -> int | None:
+    """How many are to be made, by whatever option says so; None where none does."""
+    named = {flag: number for flag, number in numbers.items() if number}
+    making = declared.corpus.making and declared.corpus.making()
+    if making and (wrong := next((flag for flag in named if flag not in ("--items", f"--{making.items}")), None)):
+        noun = wrong.removeprefix("--")
+        raise UsageError(f"{wrong}: {declared.name} makes no {noun}; use --items, the number of its {making.items}")
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)} are the same; give one")
+    return next(iter(named.values()), None)
 
 
 def _spec(named: NamedModel, models: "Sequence[ModelSpec]") -> "ModelSpec":

@@ -3,14 +3,14 @@
 import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from dspy_proact.errors import CorpusError
+from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.files.rows import misfit, opened, text_of
 from dspy_proact.plain_text import encodable, printable
 
@@ -51,6 +51,49 @@ def parse_toml(text: str, form: type[M], source: str) -> M:
         elif fault["msg"].startswith(_OWN):
             problem = fault["msg"].removeprefix(_OWN)
         raise CorpusError(problem, source=source, line=_line_of(text, path), field=field or None) from None
+
+
+def toml_value(text: str) -> Any:
+    """The value of a text that is one value of TOML, such as `9`, `"csi"` or `[1, 2]`; else the text."""
+    try:
+        read = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
+        return text
+    return read["value"] if len(read) == 1 else text  # further lines would be further names
+
+
+def with_fields(value: M, changes: Mapping[str, Any], argument: str) -> M:
+    """A copy of a value with other values of fields, by dotted name, which is checked as a file's would be.
+
+    Raises a `UsageError` for a name that is no field, or a value that its field does not take; it names the `argument`.
+    """
+    form, document = type(value), value.model_dump()
+    known = list(_fields(form))
+    for name, change in changes.items():
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise UsageError(f"`{argument}` {name}: there is no such field; {hint}There are {', '.join(known)}")
+        *tables, last = name.split(".")
+        table = document
+        for inner in tables:
+            table = cast("dict[str, Any]", table[inner])
+        table[last] = change
+    try:
+        return form.model_validate(document)
+    except ValidationError as error:
+        field, problem = misfit(error)
+        message = error.errors(include_url=False)[0]["msg"]
+        problem = message.removeprefix(_OWN) if message.startswith(_OWN) else problem
+        named = next((name for name in changes if name == field or field.startswith(f"{name}[")), None)
+        raise UsageError(f"`{argument}` {named or ', '.join(changes)}: {problem}") from None
+
+
+def _fields(form: type[BaseModel]) -> Iterator[str]:
+    """Dotted names of the fields that hold values, and not tables of further fields."""
+    for name in form.model_fields:
+        table = _table(form, name)
+        yield from (f"{name}.{inner}" for inner in _fields(table)) if table else (name,)
 
 
 def toml_of(value: str | int | Sequence[str | int], notes: Sequence[str] = ()) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ from dspy_proact.calls import is_final
 from dspy_proact.errors import Halt, RunError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.registry import benchmark_named
+from dspy_proact.files.toml import with_fields
 from dspy_proact.generation.attempt import Attempt, rollout_of
 from dspy_proact.generation.forecast import CorpusBar, CorpusForecast, CorpusObserver, CorpusProgress, StageCost
 from dspy_proact.generation.maker import PROOFS, Made, Maker, Making, Proof
@@ -30,6 +32,8 @@ CORPORA = Path("corpora")
 """Default parent of the folders of corpora."""
 ITEMS = "items.jsonl"
 """Who wrote what, an `ItemRecord` a line."""
+_OWN = (CALLS, CORPUS_CLAIM, "lock")
+"""Files that are no benchmark's."""
 Several = ModelSpec | str | Sequence[ModelSpec | str]
 """One model or several, each by its name or as a spec."""
 
@@ -50,7 +54,7 @@ class CorpusIdentity(Identified):
 class CorpusClaim(Claimed[CorpusIdentity]):
     """`corpus.json`: whose the folder is, and what its files hold."""
 
-    dialogues: int = 0
+    items: int = 0
     """How many were to be made when files were last written; 0 where they are not written yet."""
     proof: Proof = "none"
     """How far they are proved, likewise."""
@@ -79,10 +83,11 @@ class Generation:
         model: Of all roles that are not named; of several, slot and attempt decide.
         roles: Models by role, in place of `model`.
         judge: The same as `roles` with `judge`.
-        dialogues: How many are to be made. A folder may go on with more.
+        items: How many are to be made; None for as many as the benchmark has by default. A folder may go on with more.
         seed: Of what is drawn, of the choice among models, and of every request.
         proof: How far it is proved that they measure something. A folder may go on with more.
         language: In place of the brief's.
+        settings: Values of fields of the brief in place of its own, by dotted name, such as `dialogue.turns`.
         gate: How calls are made, and what they may cost.
         benchmark: By its name, the path of its file, or itself.
 
@@ -97,22 +102,25 @@ class Generation:
         roles: Mapping[str, ModelSpec | str] | None = None,
         judge: ModelSpec | str | None = None,
         *,
-        dialogues: int = 20,
+        items: int | None = None,
         seed: int = 0,
         proof: Proof = "full",
         language: str | None = None,
+        settings: Mapping[str, Any] | None = None,
         gate: Gate | None = None,
         benchmark: Benchmark[Any, Any] | str | None = None,
     ):
-        if dialogues < 1 or proof not in PROOFS:
-            raise UsageError(f"`dialogues` must be 1 or more, and `proof` one of {', '.join(PROOFS)}")
+        if (items is not None and items < 1) or proof not in PROOFS:
+            raise UsageError(f"`items` must be 1 or more, and `proof` one of {', '.join(PROOFS)}")
         self.declared = benchmark_named(benchmark)
         if self.declared.corpus.making is None:
             raise UsageError(f"{self.declared.name}: no corpora can be made of it; name another `benchmark`")
-        making: Making = self.declared.corpus.making()
-        self.brief = making.read(brief, language)
-        self.maker: Maker = making.maker(self.brief, proof)
-        self.dialogues, self.seed, self.proof, self.gate = dialogues, seed, proof, gate or Gate()
+        self.making: Making = self.declared.corpus.making()
+        self.brief = self.making.read(brief, language)
+        if settings:
+            self.brief = self.making.read(with_fields(self.brief, settings, "settings"), None)
+        self.maker: Maker = self.making.maker(self.brief, proof)
+        self.seed, self.proof, self.gate = seed, proof, gate or Gate()
         named = {**(roles or {}), **({"judge": judge} if judge is not None else {})}
         if judge is not None and roles and "judge" in roles:
             raise UsageError("`judge` and `roles.judge` are mutually exclusive")
@@ -126,10 +134,15 @@ class Generation:
             raise UsageError("`model`: name each model once")
         self._specs = {name: self._specs_of(name, named, arguments, specs) for name in self.maker.roles}
         self.models = self._opened(None)
+        embedded = all(model.embedded for model in _all(self.models))
+        self.items = items or (self.making.number_of_stand_in if embedded else self.making.number)
+        if embedded and (field := self.making.beyond_stand_in(self.brief)):
+            own = f"whose {field!r} is not that of the bundled one"
+            raise UsageError(f"the stand-in cannot write from this brief, {own}; name a `model`")
 
     def __repr__(self) -> str:
         models = ", ".join(f"{role}={'|'.join(m.name for m in models)}" for role, models in self.models.items())
-        return f"Generation({self.declared.name!r}, {models}, dialogues={self.dialogues}, seed={self.seed})"
+        return f"Generation({self.declared.name!r}, {models}, items={self.items}, seed={self.seed})"
 
     def _specs_of(
         self, role: str, named: Mapping[str, ModelSpec | str], arguments: Mapping[str, str], specs: Sequence[ModelSpec]
@@ -153,7 +166,7 @@ class Generation:
         """What a new corpus is expected to take, without repairs; no call is made and nothing is written."""
         stages = self.maker.forecast()
         prices = {role: [model.price for model in models] for role, models in self.models.items()}
-        costs = [StageCost.of(stage, self.dialogues, prices[stage.role]) for stage in stages]
+        costs = [StageCost.of(stage, self.items, prices[stage.role]) for stage in stages]
         chain = sum(stage.calls if stage.in_a_row is None else stage.in_a_row for stage in stages)
         return CorpusForecast(costs, self.gate.concurrency, chain)
 
@@ -214,16 +227,16 @@ class Generation:
                 raise
             records = "".join(f"{as_text(record)}\n" for record in item_records(made, self.maker.key))
             files = _write_anew(claim, begun, {**self.maker.files(made), ITEMS: records})
-            done = begun.model_copy(update={"dialogues": self.dialogues, "proof": self.proof, "files": files})
+            done = begun.model_copy(update={"items": self.items, "proof": self.proof, "files": files})
             if done != claimed:
                 claim.write(done)
             return Generated(folder, made, log.paid)
 
     def _require_growth(self, folder: Path, begun: CorpusClaim) -> None:
         """Raise a `RunError` where files are written already that hold more than is asked for."""
-        if begun.dialogues > self.dialogues or PROOFS.index(begun.proof) > PROOFS.index(self.proof):
+        if begun.items > self.items or PROOFS.index(begun.proof) > PROOFS.index(self.proof):
             raise RunError(
-                f"{folder}: holds {begun.dialogues} dialogues with `proof={begun.proof}`, and it may only grow; "
+                f"{folder}: holds {begun.items} {self.making.items} with `proof={begun.proof}`, and it may only grow; "
                 "ask for as much or more, or name another folder with `out`"
             )
 
@@ -231,7 +244,7 @@ class Generation:
         """What comes of all slots, by models whose calls are logged."""
         models = self._opened(log)
         priced = all(model.price.of(0, 0) is not None for players in models.values() for model in players)
-        progress = CorpusProgress(observer, self.forecast(), self.dialogues)
+        progress = CorpusProgress(observer, self.forecast(), self.items)
         log.on_call = lambda call: progress.paid(
             self.gate.budget.spent.usd if priced else None, answered=is_final(call)
         )
@@ -250,11 +263,11 @@ class Generation:
             )
 
         try:
-            kept, dropped = await SlotWork(self.maker, new_attempt, progress, switch).run(self.dialogues)
+            kept, dropped = await SlotWork(self.maker, new_attempt, progress, switch).run(self.items)
         finally:
             for model in _all(models):
                 await model.aclose()
-        return Made(kept, dropped, self.dialogues, self.seed, self.identity.digest(), self.identity.models)
+        return Made(kept, dropped, self.items, self.seed, self.identity.digest(), self.identity.models)
 
 
 def _all(models: Mapping[str, Sequence[Model]]) -> list[Model]:
@@ -262,19 +275,33 @@ def _all(models: Mapping[str, Sequence[Model]]) -> list[Model]:
 
 
 def _write_anew(claim: Claim[CorpusClaim], begun: CorpusClaim, texts: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Write the files that are not what they must be; their hashes. A `RunError` for one that a person has changed."""
-    changed, hashes = dict[Path, bytes](), dict[str, tuple[str, ...]]()
-    for name, text in texts.items():
-        path, data, known = claim.folder / name, text.encode("utf-8", "replace"), begun.files.get(name, ())
-        hashes[name] = (hashlib.sha256(data).hexdigest(),)
+    """Write the files that are not what they must be, and delete those that are no more; the hashes of all there are.
+
+    Raises a `RunError` for one that a person has changed, or that would lie outside of the folder.
+    """
+    changed, hashes = dict[Path, bytes | None](), dict[str, tuple[str, ...]]()
+    for name in (*texts, *(begun.files.keys() - texts.keys())):
+        path, known, text = claim.folder / name, begun.files.get(name, ()), texts.get(name)
+        if not path.resolve().is_relative_to(claim.folder.resolve()) or name in _OWN:
+            raise RunError(f"{path}: no file of a corpus can be called {name!r}")
+        data = None if text is None else text.encode("utf-8", "replace")
+        wanted = None if data is None else hashlib.sha256(data).hexdigest()
         before = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
-        if before not in (None, *known, *hashes[name]) and known:
+        if before not in (None, *known, wanted) and known:
             raise RunError(f"{path}: was changed since it was written; move it away and repeat, which costs nothing")
-        if before != hashes[name][0]:
+        if wanted:
+            hashes[name] = (wanted,)
+        if before != wanted:
             changed[path] = data
     if changed:
-        both = {name: tuple(dict.fromkeys((*begun.files.get(name, ()), *own))) for name, own in hashes.items()}
+        files = {**begun.files, **hashes}
+        both = {name: tuple(dict.fromkeys((*begun.files.get(name, ()), *own))) for name, own in files.items()}
         claim.write(begun.model_copy(update={"files": both}))
     for path, data in changed.items():
-        write_file(path, data)
+        if data is None:
+            path.unlink(missing_ok=True)
+        else:
+            with suppress(OSError):  # writing says what is wrong
+                path.parent.mkdir(parents=True, exist_ok=True)
+            write_file(path, data)
     return hashes

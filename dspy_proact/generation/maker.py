@@ -58,7 +58,7 @@ class Made:
 
     @property
     def missing(self) -> int:
-        """Items that could not be made."""
+        """Slots without an item."""
         return self.wanted - len(self.kept)
 
 
@@ -123,7 +123,10 @@ class Maker(Protocol):
         ...
 
     def files(self, made: Made) -> Mapping[str, str]:
-        """Names and contents of what is written, apart from `calls.jsonl` and what the engine writes."""
+        """Names and contents of what is written, apart from `calls.jsonl` and what the engine writes.
+
+        A name may have folders, such as `tasks/x.json`.
+        """
         ...
 
 
@@ -133,13 +136,23 @@ class Making:
 
     read: Callable[[Any, str | None], Frozen]
     """The brief that a person names, in another language where one is named: None for the bundled one, the path of a
-    file, or a brief that was read. Raises a `UsageError`."""
+    file, or a brief that was read, whose own files are relative to the working folder. Raises a `UsageError`."""
     maker: Callable[[Any, Proof], Maker]
     """How items are made of a brief, and how far they are proved."""
     drafter: Role | None = None
     """Who drafts a brief from a page; None where nobody does."""
     draft: Callable[[Attempt, str], Awaitable[Any]] | None = None
     """Has that role draft one from the text of a page, a `draft.Draft`; raises a `UsageError` or `RuleError`."""
+    item: str = "item"
+    """Noun of what one slot makes."""
+    items: str = "items"
+    """Its plural."""
+    number: int = 20
+    """Items that are made where a person does not say."""
+    number_of_stand_in: int = 6
+    """Likewise, where the embedded model plays all roles."""
+    beyond_stand_in: Callable[[Any], str | None] = lambda _: None
+    """The first field of a brief that the embedded model cannot follow, such as `product.text`; None where it can."""
 
 
 def joint_fingerprint(programs: Iterable[Program]) -> str:

@@ -33,7 +33,7 @@ def made_at(base: str, dialogues: int, gate: Gate) -> Generation:
     """
     model = ModelSpec(name="openai/any", api_base=base)
     roles = {name: ModelSpec(name="openai/any", api_base=base.replace("/any/", f"/{name}/")) for name in ROLES}
-    return Generation(None, model, roles, dialogues=dialogues, gate=gate)
+    return Generation(None, model, roles, items=dialogues, gate=gate)
 
 
 _FILLING = (

@@ -142,9 +142,10 @@ class NotesMaker:
         return Headline(f"{len(made.kept)} of {made.wanted} notes.")
 
     def files(self, made: Made) -> Mapping[str, str]:
-        """The notes, a line each, and how many there are."""
+        """The notes, a line each, how many there are, and the lines of each in a file of its own."""
         notes = "".join(f"{kept.item.model_dump_json()}\n" for kept in made.kept)
-        return {"notes.jsonl": notes, "about.txt": f"{self.headline(made).text}\n"}
+        own = {f"notes/{kept.item.name}.txt": "\n".join(kept.item.lines) for kept in made.kept}
+        return {"notes.jsonl": notes, "about.txt": f"{self.headline(made).text}\n", **own}
 
 
 def _speaks(answer: Any) -> list[str]:
@@ -168,7 +169,7 @@ class NotesBench(ProactBench):
     """Makes corpora of notes."""
 
     name = "notes"
-    corpus = CorpusFacts(making=lambda: Making(read_brief, NotesMaker))
+    corpus = CorpusFacts(making=lambda: Making(read_brief, NotesMaker, item="note", items="notes"))
 
 
 Faults = Callable[[str, str], str | None]

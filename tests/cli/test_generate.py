@@ -127,6 +127,18 @@ def test_prices_are_those_of_each_role(proact):
     assert document["stand_in"] is None
 
 
+def test_the_stand_in_follows_what_it_can_of_a_brief_that_is_set(proact):
+    sets = ("--set", "dialogue.turns=8", "--set", 'dialogue.styles="none"')
+    assert proact("generate", "--items", 2, "--proof", "none", *sets, "--out", "corpus")[0] == 0
+    rows = [json.loads(line) for line in Path("corpus/final_dialogues.jsonl").read_text("utf-8").splitlines()]
+    assert [len(row["turn_records"]) for row in rows] == [8, 8]
+    assert "turns = 8" in Path("corpus/brief.toml").read_text("utf-8")
+    assert (
+        "holds another corpus, which differs in brief.dialogue"
+        in proact("generate", "--items", 2, "--proof", "none", "--out", "corpus")[2]
+    )
+
+
 # How it ends
 
 
@@ -167,12 +179,22 @@ def test_a_model_that_refuses_everything_leaves_a_shortfall_with_3_and_the_reaso
 
 REFUSED = {
     "--brief none.toml --model openai/any": "none.toml: there is no such file; give a brief, as",
-    "--brief brief.toml": "--brief: the stand-in writes from its bundled brief alone; name a model with --model",
-    "--language German": "--language: the stand-in writes from its bundled brief alone; name a model with --model",
+    "--brief own.toml": "from this brief, whose 'product.name' is not that of the bundled one; name a --model",
+    "--language German": "whose 'dialogue.language' is not that of the bundled one; name a --model",
+    """--set "plant.domains=['sports']" """: "whose 'plant.domains' is not that of the bundled one; name a --model",
+    "--set dialogue.turn=8": "--set dialogue.turn: there is no such field; did you mean dialogue.turns? There are prod",
+    "--set dialogue.turns=11": "--set dialogue.turns: input should be less than or equal to 10, not 11",
+    "--set dialogue.turns=many": "--set dialogue.turns: input should be a valid integer, not 'many'",
+    "--set dialogue.styles=[0]": "--set dialogue.styles: [0] is not known; give",
+    """--set "never.offers=['a health matter']" """: "--set never.offers: plant.may has 'a health matter",
+    "--set dialogue.turns=8 --set dialogue.turns=9": "--set: names a field twice; give each once",
+    "--set users.personas=none.txt": "none.txt: there is no such file; give a file with a text for each persona",
+    "--dialogues 2 --items 2": "--items and --dialogues are the same; give one",
+    "--people 2": "--people: proactbench makes no people; use --items, the number of its dialogues",
     "--brief bad.toml --model openai/any": "bad.toml, line 4, field 'products': there is no such field; did you mean",
     "--model openai/any --language ' '": "--language is blank; name one, such as German",
     "--role boss=openai/any": "no such role; proactbench has planner, user, assistant, auditor, judge, tester",
-    "--benchmark probe": "probe: no corpora can be made of it; name another --benchmark",
+    "--benchmark proagentbench": "proagentbench: no corpora can be made of it; name another --benchmark",
     "--dialogues 0": "0 is not in the range",
     "--proof much": "'much' is not one of 'full', 'light', 'none'",
 }
@@ -181,6 +203,7 @@ REFUSED = {
 @pytest.mark.parametrize("words", REFUSED)
 def test_a_fault_is_one_sentence_before_any_call(proact, words):
     Path("brief.toml").write_text(BRIEF, encoding="utf-8")
+    Path("own.toml").write_text(BRIEF.replace('name = "', 'name = "My '), encoding="utf-8")
     Path("bad.toml").write_text(BRIEF.replace("[product]", "[products]"), encoding="utf-8")
     status, _, err = proact("generate", *shlex.split(words))
     assert status == 2

@@ -7,15 +7,18 @@ import random
 import signal
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from support.notes_corpus import AGAIN, NotesBench, NotesScript
+from support.notes_corpus import AGAIN, NotesBench, NotesBrief, NotesMaker, NotesScript, read_brief
 from support.provider import Received, Scripted, SimulatedProvider, refusal
 
 from dspy_proact import Gate, Generation, Limits, ModelSpec
 from dspy_proact.calls import Price
 from dspy_proact.errors import Interrupted, LimitReached, ProviderDown, RunError, SetupFault, UsageError
+from dspy_proact.evaluation.benchmark import CorpusFacts
 from dspy_proact.generation.forecast import CorpusObserver
+from dspy_proact.generation.maker import Making
 from dspy_proact.generation.provenance import ItemRecord, Repairs
 from dspy_proact.kept import write_file
 
@@ -26,12 +29,13 @@ CALLS = 10
 def making(provider, **options):
     spec = ModelSpec(name="openai/any", api_base=provider.base("any"), price=Price(prompt=1e-6, completion=1e-6))
     gate = options.pop("gate", None) or Gate(retries=0, backoff=0.001)
-    return Generation(**{"model": spec, "dialogues": 4, "gate": gate, "benchmark": NotesBench(), **options})
+    return Generation(**{"model": spec, "items": 4, "gate": gate, "benchmark": NotesBench(), **options})
 
 
 def files(folder: Path) -> dict[str, bytes]:
     """All that must be equal."""
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in ("calls.jsonl", "lock")}
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.name not in ("calls.jsonl", "lock"))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 def without_times(content: dict[str, bytes]) -> dict[str, bytes]:
@@ -103,9 +107,9 @@ def test_a_file_that_a_person_has_changed_is_not_overwritten_and_one_that_is_gon
         about.write_text("My own words.\n")
         for count in (4, 5):  # the same corpus, and one that grows
             with pytest.raises(RunError, match="was changed since it was written; move it away and repeat"):
-                making(provider, dialogues=count).run(folder)
+                making(provider, items=count).run(folder)
         assert about.read_text() == "My own words.\n"
-        assert json.loads((folder / "corpus.json").read_text())["dialogues"] == 4
+        assert json.loads((folder / "corpus.json").read_text())["items"] == 4
         about.unlink()
         assert making(provider).run(folder).paid == 0
     assert files(folder) == written
@@ -118,23 +122,23 @@ def test_a_command_that_ended_while_it_wrote_files_anew_goes_on(tmp_path, monkey
         write_file(path, data)
 
     with SimulatedProvider(NotesScript()) as provider:
-        making(provider, dialogues=3).run(tmp_path / "out")
+        making(provider, items=3).run(tmp_path / "out")
         monkeypatch.setattr("dspy_proact.generation.generation.write_file", fails_at_items)
         with pytest.raises(RunError, match="no space left"):
-            making(provider, dialogues=4).run(tmp_path / "out")
+            making(provider, items=4).run(tmp_path / "out")
         assert (tmp_path / "out" / "about.txt").read_text() == "4 of 4 notes.\n"
         monkeypatch.undo()
-        assert making(provider, dialogues=5).run(tmp_path / "out").made.missing == 0
+        assert making(provider, items=5).run(tmp_path / "out").made.missing == 0
     assert (tmp_path / "out" / "about.txt").read_text() == "5 of 5 notes.\n"
 
 
 def test_more_of_a_corpus_keeps_what_there_is_to_the_byte(tmp_path):
     with SimulatedProvider(NotesScript()) as provider:
-        making(provider, dialogues=3).run(tmp_path / "out")
+        making(provider, items=3).run(tmp_path / "out")
         few = files(tmp_path / "out")
-        grown = making(provider, dialogues=5).run(tmp_path / "out")
+        grown = making(provider, items=5).run(tmp_path / "out")
         assert grown.paid == 2 * CALLS
-        making(provider, dialogues=5).run(tmp_path / "at-once")
+        making(provider, items=5).run(tmp_path / "at-once")
     many = files(tmp_path / "out")
     assert many["notes.jsonl"].startswith(few["notes.jsonl"])
     assert many["items.jsonl"].startswith(few["items.jsonl"])
@@ -145,12 +149,59 @@ def test_a_folder_grows_in_size_and_proof_and_is_not_cut_down(tmp_path):
     with SimulatedProvider(NotesScript()) as provider:
         assert making(provider, proof="none").run(tmp_path).paid == 4 * 7
         assert making(provider, proof="full").run(tmp_path).paid == 4 * 3
-        for less in ({"dialogues": 3}, {"proof": "light"}):
-            with pytest.raises(RunError, match="holds 4 dialogues with `proof=full`, and it may only grow"):
+        for less in ({"items": 3}, {"proof": "light"}):
+            with pytest.raises(RunError, match="holds 4 notes with `proof=full`, and it may only grow"):
                 making(provider, **less).run(tmp_path)
         for other, field in (({"seed": 1}, "seed"), ({"brief": "ships"}, "brief.about"), ({"language": "nl"}, "lang")):
             with pytest.raises(RunError, match=f"holds another corpus, which differs in .*{field}"):
                 making(provider, **other).run(tmp_path)
+
+
+class OneFile(NotesMaker):
+    """Writes one file more, or in place of those in a folder."""
+
+    more: ClassVar[str] = "../outside.txt"
+    only: ClassVar[bool] = False
+
+    def files(self, made):
+        kept = {} if self.only else super().files(made)
+        return {**kept, self.more: "a line\n"}
+
+
+class OneFileBench(NotesBench):
+    corpus = CorpusFacts(making=lambda: Making(read_brief, OneFile))
+
+
+class WithoutMaking(NotesBench):
+    corpus = CorpusFacts()
+
+
+@pytest.mark.parametrize("name", ["../outside.txt", "/tmp/outside.txt", "link/x.txt", "calls.jsonl", "corpus.json"])
+def test_no_file_of_a_maker_lies_outside_of_the_folder_or_takes_the_name_of_one_of_ours(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(OneFile, "more", name)
+    with SimulatedProvider(NotesScript()) as provider:
+        making(provider).run(tmp_path / "out")
+        (tmp_path / "out" / "link").symlink_to(tmp_path)
+        before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+        with pytest.raises(RunError, match="no file of a corpus can be called"):
+            making(provider, benchmark=OneFileBench()).run(tmp_path / "out")
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_files_that_are_no_more_are_deleted_unless_a_person_has_changed_them(tmp_path, monkeypatch):
+    """A proof that goes further may leave a task out, whose file would be read with the corpus."""
+    monkeypatch.setattr(OneFile, "more", "notes/one.txt")
+    with SimulatedProvider(NotesScript()) as provider:
+        making(provider, items=2).run(tmp_path)
+        assert {path.name for path in (tmp_path / "notes").iterdir()} == {"note-1-1.txt", "note-2-1.txt"}
+        monkeypatch.setattr(OneFile, "only", True)
+        (tmp_path / "notes" / "note-1-1.txt").write_text("My own words.")
+        with pytest.raises(RunError, match=r"note-1-1.txt: was changed since it was written"):
+            making(provider, benchmark=OneFileBench(), items=2).run(tmp_path)
+        (tmp_path / "notes" / "note-1-1.txt").unlink()
+        making(provider, benchmark=OneFileBench(), items=2).run(tmp_path)
+    assert set(files(tmp_path)) == {"corpus.json", "items.jsonl", "notes/one.txt"}
+    assert set(json.loads((tmp_path / "corpus.json").read_text())["files"]) == {"items.jsonl", "notes/one.txt"}
 
 
 def test_equal_requests_are_no_copies_of_one_another(tmp_path):
@@ -162,8 +213,8 @@ def test_equal_requests_are_no_copies_of_one_another(tmp_path):
         return Scripted(json_of(stars=received.number)) if reading else NotesScript()(received)
 
     with SimulatedProvider(script) as provider:
-        made = making(provider, dialogues=1).run(tmp_path).made
-        again = making(provider, dialogues=1).run(tmp_path).made
+        made = making(provider, items=1).run(tmp_path).made
+        again = making(provider, items=1).run(tmp_path).made
     assert len(set(made.kept[0].item.stars)) == 3
     assert again == made
 
@@ -227,7 +278,7 @@ def test_an_answer_that_is_too_long_or_cut_is_asked_for_again_and_not_repeated_t
         return answer if "Write a line" in text and "failed before" not in text else notes(received)
 
     with SimulatedProvider(script) as provider:
-        result = making(provider, dialogues=1).run(tmp_path)
+        result = making(provider, items=1).run(tmp_path)
     assert result.made.missing == 0
     assert [author.broken[0].startswith(reason) for author in items(tmp_path)[0].authors if author.broken] == [True] * 3
     assert max(map(len, bodies)) < 10_000
@@ -259,7 +310,7 @@ def test_what_is_too_like_a_later_attempt_of_a_slot_below_is_found_at_the_end(tm
         return json_of(sound=False) if kind == "check" and "Topic 1.1" in text else None
 
     with SimulatedProvider(NotesScript(faults)) as provider:
-        made = making(provider, dialogues=3).run(tmp_path).made
+        made = making(provider, items=3).run(tmp_path).made
     assert [(kept.slot, kept.attempt) for kept in made.kept] == [(1, 2), (2, 2), (3, 1)]
     assert [(dropped.slot, dropped.attempt, dropped.stage) for dropped in made.dropped] == [
         (1, 1, "check"),
@@ -370,8 +421,8 @@ def test_of_several_models_one_writes_an_attempt_and_a_named_role_has_its_own(tm
         base = provider.base("any")
         first, second, third = (ModelSpec(name=f"openai/{name}", api_base=base) for name in ("one", "two", "three"))
         roles = {"checker": third}
-        made = making(provider, model=[second, first], roles=roles, dialogues=12).run(tmp_path).made
-        again = making(provider, model=[first, second], roles=roles, dialogues=12)
+        made = making(provider, model=[second, first], roles=roles, items=12).run(tmp_path).made
+        again = making(provider, model=[first, second], roles=roles, items=12)
         assert again.run(tmp_path).paid == 0
         assert again.forecast().usd is None  # no price is known
     writers = [{author.model for author in kept.authors if author.role == "writer"} for kept in made.kept]
@@ -387,7 +438,36 @@ def test_a_role_that_is_not_there_and_a_model_that_is_named_twice_are_refused():
     with pytest.raises(UsageError, match="`model`: name each model once"):
         Generation(benchmark=NotesBench(), model=["embedded", "embedded"])
     with pytest.raises(UsageError, match="no corpora can be made"):
-        Generation(benchmark="probe")
+        Generation(benchmark=WithoutMaking())
+
+
+def test_fields_of_a_brief_are_set_by_name_and_are_part_of_what_the_corpus_is():
+    def notes(**settings):
+        return Generation(benchmark=NotesBench(), settings=settings)
+
+    assert notes(about="ships").brief == NotesBrief(about="ships")
+    assert notes(about="ships").identity != notes().identity
+    with pytest.raises(
+        UsageError, match=r"^`settings` abou: there is no such field; did you mean about\? There are abo"
+    ):
+        notes(abou="ships")
+    with pytest.raises(UsageError, match=r"^`settings` about: input should be a valid string, not 7$"):
+        notes(about=7)
+
+
+def test_a_benchmark_says_how_many_are_made_by_default_and_what_the_stand_in_cannot_follow():
+    sized = Making(
+        read_brief, NotesMaker, number=9, number_of_stand_in=2, beyond_stand_in=lambda brief: brief.about[9:]
+    )
+
+    class Sized(NotesBench):
+        corpus = CorpusFacts(making=lambda: sized)
+
+    real = ModelSpec(name="openai/any", api_base="http://localhost:1")
+    assert [Generation(benchmark=Sized()).items, Generation(model=real, benchmark=Sized()).items] == [2, 9]
+    with pytest.raises(UsageError, match=r"^the stand-in cannot write from this brief, whose 'x.y' is not that of"):
+        Generation("whatever x.y", benchmark=Sized())
+    assert Generation("whatever x.y", real, benchmark=Sized()).items == 9
 
 
 # Forecast and progress

@@ -21,6 +21,7 @@ _OTHERWISE = {
     "limits.usd": "--max-usd",
     "scope.strata": "--stratum",
     "strata": "--stratum",
+    "settings": "--set",
     "scope.judge_epochs": "--votes",
     "guards": "--guard",
     "margins": "--guard",

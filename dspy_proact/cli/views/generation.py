@@ -34,11 +34,11 @@ _MOST_REASONS = 8
 
 
 class CorpusShown(ProgressOnStderr, CorpusObserver):
-    """Shows calls, items, cost and time."""
+    """Shows calls, items, whose plural noun is `items`, cost and time."""
 
-    def __init__(self, folder: Path, limits: Limits):
+    def __init__(self, folder: Path, limits: Limits, items: str):
         super().__init__("left about")
-        self._folder, self._limits = folder, limits
+        self._folder, self._limits, self._items = folder, limits, items
         self._last_line = time.monotonic()
         self.last: CorpusStand | None = None
 
@@ -48,7 +48,7 @@ class CorpusShown(ProgressOnStderr, CorpusObserver):
             self._say(line)
         self._say(f"The corpus is in {self._folder}; answers that are in it already are not paid for again.")
         self.last = stand
-        self._begin("dialogues", stand.wanted)
+        self._begin(self._items, stand.wanted)
 
     def changed(self, stand: CorpusStand) -> None:
         """Show how far it is."""
@@ -89,7 +89,7 @@ def generation_shown(generation: Generation, output: option.Output) -> int:
         _print_forecast(generation, output.as_json)
         return 0
     folder = output.out or generation.default_folder
-    progress = CorpusShown(folder, generation.gate.limits)
+    progress = CorpusShown(folder, generation.gate.limits, generation.making.items)
     try:
         with progress:
             generated = generation.run(folder, progress)
@@ -108,7 +108,7 @@ def _note(generation: Generation) -> str:
 
 
 def _print_forecast(generation: Generation, as_json: bool) -> None:
-    forecast, note = generation.forecast(), _note(generation)
+    forecast, making, note = generation.forecast(), generation.making, _note(generation)
     if as_json:
         stages = [
             {
@@ -125,7 +125,7 @@ def _print_forecast(generation: Generation, as_json: bool) -> None:
         totals = ("calls", "prompt_tokens", "completion_tokens", "usd")
         document: dict[str, Any] = {name: getattr(forecast, name) for name in totals}
         document |= {"seconds": list(forecast.seconds), "concurrency": forecast.concurrency}
-        print_json({"stages": stages, "dialogues": generation.dialogues, **document, "stand_in": note or None})
+        print_json({"stages": stages, "items": generation.items, **document, "stand_in": note or None})
         return
     rows = [
         [
@@ -143,7 +143,7 @@ def _print_forecast(generation: Generation, as_json: bool) -> None:
     heads = ("stage", "role", "calls", "tokens in", "tokens out", "USD")
     show(
         console(),
-        f"{counted(generation.dialogues, 'dialogue')}, proof {generation.proof}:",
+        f"{counted(generation.items, making.item, making.items)}, proof {generation.proof}:",
         table(heads, rows, [total], fold=False),
         *_forecast_text(forecast, generation.gate.limits),
         *_sent(generation),
@@ -165,7 +165,9 @@ def _sent(generation: Generation) -> list[str]:
 def _print_made(generation: Generation, generated: Generated, as_json: bool) -> None:
     made, headline, note = generated.made, generation.maker.headline(generated.made), _note(generation)
     reasons = Counter((attempt.stage, shortened(" ".join(attempt.reasons))) for attempt in made.dropped)
-    files = sorted(path.name for path in generated.path.iterdir() if path.name != "lock")
+    files = sorted(
+        f"{path.name}/" if path.is_dir() else path.name for path in generated.path.iterdir() if path.name != "lock"
+    )
     if as_json:
         print_json(
             {
@@ -198,7 +200,8 @@ def _print_made(generation: Generation, generated: Generated, as_json: bool) -> 
         say("Nothing to do: every answer is in the record; no calls were made.")
     say(f"In {generated.path}: {', '.join(files)}.")
     if made.missing:
-        say("For those that are missing: repeat with more --dialogues, or with a wider brief in another folder.")
+        flag = next((flag for flag in ("--dialogues", "--people") if flag == f"--{generation.making.items}"), "--items")
+        say(f"For those that are missing: repeat with more {flag}, or with a wider brief in another folder.")
     page = next((name for name in files if name.endswith(".html")), None)
     look = f"Look at {generated.path / page} first. " if page else ""
     typed = Typed()

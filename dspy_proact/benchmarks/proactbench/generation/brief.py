@@ -18,6 +18,8 @@ from dspy_proact.programs.embedded.words import content_words
 from dspy_proact.types import Frozen
 
 STYLES = range(1, 25)
+_FOLLOWED = ("dialogue.turns", "dialogue.styles")
+"""What the stand-in can follow."""
 _MOST_CHARACTERS = 100_000
 """Of the product's text, which stands in most requests: some 25,000 tokens."""
 
@@ -150,6 +152,12 @@ class CorpusBrief(Frozen):
                 )
         return self
 
+    def with_personas(self, folder: Path) -> "CorpusBrief":
+        """The brief with the personas of a file that it names, which is relative to a folder."""
+        if texts := personas_in(self.users.personas, folder):
+            return self.model_copy(update={"users": self.users.model_copy(update={"personas": texts})})
+        return self
+
     def in_language(self, language: str | None) -> "CorpusBrief":
         """The brief for dialogues in another language, itself where none is named; `UsageError` for a blank one."""
         if language is None:
@@ -161,13 +169,32 @@ class CorpusBrief(Frozen):
 
 
 def brief_of(named: "CorpusBrief | str | Path | None", language: str | None = None) -> CorpusBrief:
-    """A brief that was read, the one in a file, or the bundled one, in another language where one is named."""
+    """A brief that was read, the one in a file, or the bundled one, in another language where one is named.
+
+    A file of personas that a brief names is relative to the brief's file, or else to the working folder.
+    """
     if isinstance(named, CorpusBrief):
-        return named.in_language(language)
-    if named is not None:
-        return read_brief(Path(named)).in_language(language)
+        return named.with_personas(Path()).in_language(language)
+    return (_bundled() if named is None else read_brief(Path(named))).in_language(language)
+
+
+def _bundled() -> CorpusBrief:
     text = files("dspy_proact.benchmarks.proactbench").joinpath("data/generation/brief.toml").read_text("utf-8")
-    return parse_toml(text, CorpusBrief, "the bundled brief").in_language(language)
+    return parse_toml(text, CorpusBrief, "the bundled brief")
+
+
+def beyond_stand_in(brief: CorpusBrief) -> str | None:
+    """The first field that differs from the bundled brief, from which alone the stand-in writes; None where none does.
+
+    How long dialogues are, and in which styles users write, is another matter.
+    """
+    bundled = _bundled()
+    for section in CorpusBrief.model_fields:
+        own, usual = getattr(brief, section), getattr(bundled, section)
+        for name in type(own).model_fields:
+            if f"{section}.{name}" not in _FOLLOWED and getattr(own, name) != getattr(usual, name):
+                return f"{section}.{name}"
+    return None
 
 
 def read_brief(path: Path) -> CorpusBrief:
@@ -176,10 +203,7 @@ def read_brief(path: Path) -> CorpusBrief:
     Raises a `CorpusError` with file, line and field where something is not as it must be.
     """
     text = read_text(path, "a brief, as `generate brief` writes one")
-    brief = parse_toml(text, CorpusBrief, str(path))
-    if texts := personas_in(brief.users.personas, path.parent):
-        return brief.model_copy(update={"users": brief.users.model_copy(update={"personas": texts})})
-    return brief
+    return parse_toml(text, CorpusBrief, str(path)).with_personas(path.parent)
 
 
 def brief_text(brief: CorpusBrief, notes: Mapping[str, Sequence[str]] | None = None) -> str:

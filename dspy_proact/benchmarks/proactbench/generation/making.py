@@ -10,7 +10,7 @@ import dspy
 from dspy_proact.benchmarks.proactbench.corpus.personas import Persona, read_personas
 from dspy_proact.benchmarks.proactbench.embedded_generation import tester, writer
 from dspy_proact.benchmarks.proactbench.generation import plan_rules
-from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief, brief_of
+from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief, beyond_stand_in, brief_of
 from dspy_proact.benchmarks.proactbench.generation.dialogue import Play, dialogue_rules
 from dspy_proact.benchmarks.proactbench.generation.files import corpus_of, files_of
 from dspy_proact.benchmarks.proactbench.generation.made import MadeCorpus, MadeDialogue
@@ -277,7 +277,15 @@ class ProactMaker:
 
 def making() -> Making:
     """How corpora of ProactBench are made."""
-    return Making(brief_of, ProactMaker, ROLES["planner"], drafted)
+    return Making(
+        brief_of,
+        ProactMaker,
+        ROLES["planner"],
+        drafted,
+        item="dialogue",
+        items="dialogues",
+        beyond_stand_in=beyond_stand_in,
+    )
 
 
 def _counts(turns: float) -> dict[str, float]:
