@@ -23,8 +23,8 @@ ROOMS = {
     "programs": "programs/*.py",
     "generation": "generation/*.py",
 }
-OWN_WORDS = {"generation": {"dialogue"}}
-"""Words of a benchmark that are a room's own: items of any corpus are counted as `dialogues`, as in its command."""
+OWN_WORDS = {"generation": {"dialogue"}, "files": {"persona"}}
+"""Words of a benchmark that are a room's own: corpora of any are counted as `dialogues`, and made from personas."""
 DOORS = {"evaluation/__init__.py"}
 """Files that name the default benchmark, which is all that they do."""
 WORDS = re.compile(

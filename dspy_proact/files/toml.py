@@ -96,6 +96,22 @@ def _fields(form: type[BaseModel]) -> Iterator[str]:
         yield from (f"{name}.{inner}" for inner in _fields(table)) if table else (name,)
 
 
+def document_of(value: BaseModel, heading: str, notes: Mapping[str, Sequence[str]] | None = None) -> str:
+    """A value of tables as a file that a person reads and edits: the line under a field is the comment above it.
+
+    `notes` stand after the entries of a list, by its dotted name.
+    """
+    lines = [f"# {heading}"]
+    for section in type(value).model_fields:
+        part: BaseModel = getattr(value, section)
+        lines += ["", f"# {type(part).__doc__}", f"[{section}]"]
+        for name, field in type(part).model_fields.items():
+            about = " ".join((field.description or "").split())
+            text = toml_of(getattr(part, name), (notes or {}).get(f"{section}.{name}", ()))
+            lines += [f"# {about}", f"{name} = {text}"]
+    return "\n".join(lines) + "\n"
+
+
 def toml_of(value: str | int | Sequence[str | int], notes: Sequence[str] = ()) -> str:
     """A value as TOML; a text of several lines stands on lines of its own, and so does a text in a list.
 

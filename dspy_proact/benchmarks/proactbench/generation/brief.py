@@ -10,10 +10,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
-from dspy_proact.benchmarks.proactbench.corpus.personas import personas_in, require_known
+from dspy_proact.benchmarks.proactbench.corpus.personas import require_known
 from dspy_proact.errors import UsageError
 from dspy_proact.evidence import words_of
-from dspy_proact.files.toml import parse_toml, read_text, toml_of
+from dspy_proact.files.personas import personas_in
+from dspy_proact.files.toml import document_of, parse_toml, read_text
 from dspy_proact.programs.embedded.words import content_words
 from dspy_proact.types import Frozen
 
@@ -208,12 +209,5 @@ def read_brief(path: Path) -> CorpusBrief:
 
 def brief_text(brief: CorpusBrief, notes: Mapping[str, Sequence[str]] | None = None) -> str:
     """The brief as a file that a person reads and edits, with comments; `notes` stand after the entries of a list."""
-    lines = ["# What a corpus is made from. Edit it: everything that the dialogues rest on stands here."]
-    for section in CorpusBrief.model_fields:
-        part: Frozen = getattr(brief, section)
-        lines += ["", f"# {type(part).__doc__}", f"[{section}]"]
-        for name, field in type(part).model_fields.items():
-            about = " ".join((field.description or "").split())
-            value = toml_of(getattr(part, name), (notes or {}).get(f"{section}.{name}", ()))
-            lines += [f"# {about}", f"{name} = {value}"]
-    return "\n".join(lines) + "\n"
+    heading = "What a corpus is made from. Edit it: everything that the dialogues rest on stands here."
+    return document_of(brief, heading, notes)

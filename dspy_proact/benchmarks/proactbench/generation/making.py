@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 import dspy
 
-from dspy_proact.benchmarks.proactbench.corpus.personas import Persona, read_personas
+from dspy_proact.benchmarks.proactbench.corpus.personas import read_personas
 from dspy_proact.benchmarks.proactbench.embedded_generation import tester, writer
 from dspy_proact.benchmarks.proactbench.generation import plan_rules
 from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief, beyond_stand_in, brief_of
@@ -23,6 +23,7 @@ from dspy_proact.benchmarks.proactbench.programs.assistant import ASSISTANT
 from dspy_proact.benchmarks.proactbench.programs.drafting import drafted
 from dspy_proact.benchmarks.proactbench.programs.judge import JUDGE
 from dspy_proact.benchmarks.proactbench.report.made_summary import MadeSummary
+from dspy_proact.files.personas import Persona
 from dspy_proact.generation.attempt import Attempt, RuleError, rollout_of
 from dspy_proact.generation.maker import Made, Making, Proof, StageForecast, joint_fingerprint
 from dspy_proact.models import Role

@@ -5,8 +5,9 @@ import huggingface_hub
 import pytest
 
 from dspy_proact.benchmarks.proactbench.corpus import personas
-from dspy_proact.benchmarks.proactbench.corpus.personas import personas_in, read_personas
+from dspy_proact.benchmarks.proactbench.corpus.personas import read_personas
 from dspy_proact.errors import CorpusError
+from dspy_proact.files.personas import personas_in
 
 
 def test_the_bundled_ones_are_24_different_people():
