@@ -10,10 +10,11 @@ copies of one another, and no order of arrival decides anything. Of one stage an
 side by side, as long as they are begun in an order that is always the same.
 """
 
+import asyncio
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
@@ -222,3 +223,12 @@ class Attempt:
         except RuleError as broken:
             self.mends.append(Mend(stage=broken.stage, reasons=broken.reasons))
             return await later(await earlier(f"What was made of it fails. {' '.join(broken.reasons)}"))
+
+
+async def all_of(works: Iterable[Awaitable[T]]) -> list[T]:
+    """What works give, in their order; all have ended before the first error in their order is raised."""
+    results = await asyncio.gather(*works, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if not isinstance(result, BaseException)]

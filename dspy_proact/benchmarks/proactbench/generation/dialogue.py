@@ -22,7 +22,7 @@ from dspy_proact.benchmarks.proactbench.generation.made import (
     MadeTrigger,
     MadeTurn,
 )
-from dspy_proact.benchmarks.proactbench.generation.proof import all_of, conversation_of
+from dspy_proact.benchmarks.proactbench.generation.proof import conversation_of
 from dspy_proact.benchmarks.proactbench.generation.rubrics import RUBRIC, RUBRIC_AUDIT, Occasion, Rubrics, order_of
 from dspy_proact.benchmarks.proactbench.generation.styles import Style
 from dspy_proact.benchmarks.proactbench.generation.values import (
@@ -38,7 +38,7 @@ from dspy_proact.benchmarks.proactbench.generation.values import (
     UserMessage,
 )
 from dspy_proact.benchmarks.proactbench.programs.assistant import Assistant
-from dspy_proact.generation.attempt import RuleError
+from dspy_proact.generation.attempt import RuleError, all_of
 
 
 @dataclass

@@ -10,10 +10,9 @@ Work goes on side by side. Each sample has its way to ask before any answer is a
 of stage and a turn unless they are begun together: so that no order of arrival decides a rollout.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from dspy_proact.benchmarks.proactbench.generation.made import (
     UNSCORED,
@@ -44,12 +43,11 @@ from dspy_proact.benchmarks.proactbench.types import (
     Turn,
 )
 from dspy_proact.errors import ContentError
-from dspy_proact.generation.attempt import Attempt, RuleError
+from dspy_proact.generation.attempt import Attempt, RuleError, all_of
 from dspy_proact.generation.maker import Proof, StageForecast
 from dspy_proact.programs.asking import Asking
 from dspy_proact.programs.program import Question
 
-T = TypeVar("T")
 Rewriting = Callable[[Attempt, MadeDialogue, int, str], Awaitable[tuple[DraftRubric, RubricAudit]]]
 """Writes and audits an EMERGENT rubric for a turn, by the id of its one anchor; raises `RuleError`."""
 SAMPLES = {"full": 3, "light": 1}
@@ -366,12 +364,3 @@ def controls_of(made: MadeDialogue, dialogue: Dialogue) -> list[Dialogue]:
 def conversation_of(turns: Sequence[SwappedTurn]) -> tuple[Turn, ...]:
     """A conversation as programs and rows have it; its last turn awaits its response."""
     return tuple(Turn(user=turn.user, assistant=turn.assistant) for turn in turns)
-
-
-async def all_of(works: Iterable[Awaitable[T]]) -> list[T]:
-    """What works give, in their order; all have ended before the first error in their order is raised."""
-    results = await asyncio.gather(*works, return_exceptions=True)
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-    return [result for result in results if not isinstance(result, BaseException)]

@@ -99,6 +99,8 @@ class TaskProof(Frozen):
     """Answers from the evidence alone that decided nothing."""
     shortcut: bool | None = None
     """Whether the adversary, without any text, solved it; None where it was not asked or its answer not graded."""
+    repeats: int = 0
+    """Fresh answers that equal, word for word, one that decided."""
 
 
 class MadeTask(Frozen):
