@@ -48,7 +48,7 @@ class WriteWorld(dspy.Signature):
     __doc__ = prompt("write_world")
 
     work: str = dspy.InputField(desc="The line of work")
-    work_roles: list[str] = dspy.InputField(desc="Roles that people have in it")
+    work_roles: list[str] = dspy.InputField(desc="Roles that people have in it; the first is the person's")
     systems: list[str] = dspy.InputField(desc="Tools and systems that are in use")
     documents: list[str] = dspy.InputField(desc="Kinds of documents that are in use")
     persona: str = dspy.InputField(desc="The person")
