@@ -16,6 +16,7 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import count
 from typing import Any, TypeVar
 
@@ -47,6 +48,18 @@ _BEFORE = "That answer, of which all may stay that is not against this:"
 def rollout_of(*parts: object) -> int:
     """A number in [0, 2**62) for what a request is asked for: seed, slot, attempt, stage, turn and sample."""
     return int.from_bytes(hashlib.sha256(json.dumps(parts).encode()).digest()[:8]) >> 2
+
+
+def cycled(values: Sequence[T], seed: int, slot: int, what: str) -> T:
+    """The value of a slot, counted from 1: all of them once in every cycle, each cycle in an order of its own."""
+    cycle, index = divmod(slot - 1, len(values))
+    return values[_order(len(values), seed, cycle, what)[index]]
+
+
+@lru_cache(maxsize=16)
+def _order(count: int, seed: int, cycle: int, what: str) -> Sequence[int]:
+    """So many indices, in the order of a cycle."""
+    return sorted(range(count), key=lambda index: rollout_of(seed, cycle, what, index))
 
 
 class RuleError(Exception):

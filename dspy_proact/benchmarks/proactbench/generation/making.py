@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
-from typing import Any, TypeVar, cast
+from functools import cached_property, partial
+from typing import Any, cast
 
 import dspy
 
@@ -24,13 +24,12 @@ from dspy_proact.benchmarks.proactbench.programs.drafting import drafted
 from dspy_proact.benchmarks.proactbench.programs.judge import JUDGE
 from dspy_proact.benchmarks.proactbench.report.made_summary import MadeSummary
 from dspy_proact.files.personas import Persona
-from dspy_proact.generation.attempt import Attempt, RuleError, rollout_of
+from dspy_proact.generation.attempt import Attempt, RuleError, cycled, rollout_of
 from dspy_proact.generation.maker import Made, Making, Proof, StageForecast, joint_fingerprint
 from dspy_proact.models import Role
 from dspy_proact.programs.program import Question
 from dspy_proact.stats import Headline
 
-T = TypeVar("T")
 _ALPHABET = "ABCDEFGHIJKLMNOPRSTVWYZ"
 _STAGES = {
     "scenario": ("planner", "item", 300, 1100),
@@ -79,18 +78,6 @@ class SlotSetting:
     """At most."""
     initials: str
     """Of given names, which a model would repeat from dialogue to dialogue."""
-
-
-def cycled(values: Sequence[T], seed: int, slot: int, what: str) -> T:
-    """The value of a slot, counted from 1: all of them once in every cycle, each cycle in an order of its own."""
-    cycle, index = divmod(slot - 1, len(values))
-    return values[_order(len(values), seed, cycle, what)[index]]
-
-
-@lru_cache(maxsize=16)
-def _order(count: int, seed: int, cycle: int, what: str) -> Sequence[int]:
-    """So many indices, in the order of a cycle."""
-    return sorted(range(count), key=lambda index: rollout_of(seed, cycle, what, index))
 
 
 class ProactMaker:

@@ -20,9 +20,9 @@ from builders.scripted_making import (
 
 from dspy_proact.benchmarks.proactbench.generation.dialogue import dialogue_rules
 from dspy_proact.benchmarks.proactbench.generation.made import MadeDialogue
-from dspy_proact.benchmarks.proactbench.generation.making import ProactMaker, cycled
+from dspy_proact.benchmarks.proactbench.generation.making import ProactMaker
 from dspy_proact.benchmarks.proactbench.generation.styles import COMBINATIONS, NONE, STYLES, styles_of
-from dspy_proact.generation.attempt import Attempt, RuleError
+from dspy_proact.generation.attempt import Attempt, RuleError, cycled
 
 
 def made(roles: ScriptedRoles, attempt: Attempt | None = None, **dialogue: Any) -> MadeDialogue:
