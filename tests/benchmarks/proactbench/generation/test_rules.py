@@ -14,7 +14,7 @@ from builders.scripted_making import (
     clean_steps,
 )
 
-from dspy_proact.benchmarks.proactbench.generation import plan_rules, turn_rules, wording
+from dspy_proact.benchmarks.proactbench.generation import plan_rules, turn_rules
 from dspy_proact.benchmarks.proactbench.generation.values import (
     BlueprintAudit,
     Contradiction,
@@ -28,6 +28,7 @@ from dspy_proact.benchmarks.proactbench.generation.values import (
     Uptake,
     UserMessage,
 )
+from dspy_proact.generation import wording
 
 SOURCE = "\n".join((PRODUCT, *RULES))
 SCENARIO = clean_scenario().model_copy(update={"forbidden": ["waive the fee"]})
