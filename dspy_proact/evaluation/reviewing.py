@@ -85,11 +85,13 @@ class ReviewField:
     """Under which fields stand together, such as `turn 3`; empty for none."""
     kind: Literal["line", "text", "value"] = "text"
     """One line, several, or a value of JSON whose type stays."""
+    followed_by: tuple[tuple[str, str], ...] = ()
+    """What is read below it and is not edited: who says it or what it is, and the text."""
     required: bool = True
     """Whether it may not be left blank."""
     keeps: tuple[KeptQuote, ...] = ()
     stated_in: tuple[str, ...] = ()
-    """Names of fields of which one has to state this value, wherever one states it now."""
+    """Names of fields of which one has to state what this one has, where one does so now."""
 
     @property
     def longest(self) -> int:
@@ -130,7 +132,8 @@ class ReviewItem:
     @property
     def mark(self) -> str:
         """16 hex digits over everything that a reviewer reads: a review of another text is none of this item."""
-        read = (self.title, self.sections, [(field.name, field.label, field.text) for field in self.fields])
+        fields = [(field.name, field.heading, field.label, field.text, field.followed_by) for field in self.fields]
+        read = (self.title, self.sections, fields)
         return hashlib.sha256(repr(read).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def differing(self, texts: Mapping[str, str]) -> dict[str, str]:
@@ -159,13 +162,13 @@ class ReviewItem:
         after = {**before, **edits}
         for field in self.fields:
             if not {field.name, *field.stated_in}.isdisjoint(edits) and any(
-                _states(before[name], field.text) for name in field.stated_in
+                _states(before[name], field, field.text) for name in field.stated_in
             ):
                 value = after[field.name]
-                if not any(_states(after[name], value) for name in field.stated_in):
+                if not any(_states(after[name], field, value) for name in field.stated_in):
                     labels = {other.name: other.label for other in self.fields}
                     there = " or ".join(labels[name] for name in field.stated_in)
-                    return f"{field.label} is {shortened(value)}, which has to be stated in {there}."
+                    return f"{field.label} is {shortened(value)}, which must be stated in what supports it: {there}."
         return None
 
 
@@ -256,10 +259,10 @@ def _same_type(text: str, other: str) -> bool:
     return False
 
 
-def _states(text: str, value: str) -> bool:
-    """Whether a text states a value of JSON, by its words."""
+def _states(text: str, field: ReviewField, value: str) -> bool:
+    """Whether a text states what a field has, by its words."""
     with suppress(CorpusError):
-        return _stands(text_of(json_of(value, "")), text)
+        return _stands(text_of(json_of(value, "")) if field.kind == "value" else value, text)
     return False
 
 

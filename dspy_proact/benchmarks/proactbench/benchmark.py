@@ -99,6 +99,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         name="proactbench",
         own_case=own_case,
         making=lazily(f"{_PACKAGE}.generation.making", "making"),
+        reviewing=lazily(f"{_PACKAGE}.reviewing", "reviewing"),
     )
     strata: Sequence[str] = tuple(Phase)
     labels: Sequence[str] = tuple(Grade)

@@ -102,6 +102,7 @@ class Probe(RuledBenchmark[Solution, ProbeGrade]):
         licence="MIT for its code; that of the dataset is not known",
         source="Hugging Face dataset gilfastino/PROBE, fetched at the first use, or its two zips; a sample is bundled",
         name="probe",
+        reviewing=lazily("dspy_proact.benchmarks.probe.reviewing", "reviewing"),
     )
     strata: Sequence[str] = ("easy", "medium", "hard")
     labels: Sequence[str] = (SOLVED, PARTIAL, FAILED)

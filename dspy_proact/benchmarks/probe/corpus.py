@@ -57,7 +57,7 @@ def load_tasks(
     task of it can be used, or a revision is given for files.
     """
     name, revision, path = _located(spec, revision)
-    pairs = _pairs_at(path)
+    pairs = pairs_at(path)
 
     def read_case(key: str, ignored: Counter[str]) -> tuple[Case, str]:
         if missing := {"input", "output"} - pairs[key].keys():
@@ -154,7 +154,7 @@ def _located(spec: str, revision: str | None) -> tuple[str, str | None, str]:
     return name, revision, path
 
 
-def _pairs_at(path: str) -> dict[str, dict[str, tuple[str, Callable[[], bytes]]]]:
+def pairs_at(path: str) -> dict[str, dict[str, tuple[str, Callable[[], bytes]]]]:
     """By the key of a task, in the order of the keys, and by side, where a file is and how its bytes are read.
 
     Raises a `CorpusError` where there is nothing of the kind, an archive is damaged, or two files have one name;

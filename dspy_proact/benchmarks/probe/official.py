@@ -33,14 +33,14 @@ _STAMPS = ("created_at", "metadata", "tags", "updated_at")
 """What an item may say of itself besides its content."""
 _DROPPED = frozenset(
     """
-    annotation_instructions checklist_id checklist_idx created_at description distractor_ids evidence_required
+    annotation_instructions checklist_id checklist_idx created_at description distractor_ids edited evidence_required
     expected_sources metadata previous_action_idx problem_description required_items searchable_artifacts
     solves_bottleneck supported_by tags target_problem updated_at world_model
     """.split()  # noqa: SIM905 - a list of words is read as words
 )
 """Known fields that are not read, by their own names. `world_model` is that of the output, the input's once more."""
 _STEPS = "checklist.required_steps"
-_EXECUTION = "task_execution"
+EXECUTION = "task_execution"
 """The step of the checklist that names the action."""
 _KINDS = {"email": Email, "event": Event, "document": Document}
 
@@ -82,9 +82,9 @@ def _item(task: JsonFile, index: int, raw: "_Item", unknown: Counter[str]) -> It
 
 def _gold(output: "_Output", items: set[str], actions: set[str], right: JsonFile) -> Gold:
     """The right answer; raises a `CorpusError` where it names an item or an action that does not exist."""
-    steps = [index for index, step in enumerate(output.checklist.required_steps) if step.step_type == _EXECUTION]
+    steps = [index for index, step in enumerate(output.checklist.required_steps) if step.step_type == EXECUTION]
     if len(steps) != 1:
-        raise right.error(f"one step of type {_EXECUTION!r} is expected, not {len(steps)}", _STEPS)
+        raise right.error(f"one step of type {EXECUTION!r} is expected, not {len(steps)}", _STEPS)
     path, criteria = (
         f"{_STEPS}[{steps[0]}].success_criteria",
         output.checklist.required_steps[steps[0]].success_criteria,

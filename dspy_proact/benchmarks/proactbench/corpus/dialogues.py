@@ -2,8 +2,8 @@
 
 A row of the official file stops here. What programs may see goes into a `Dialogue`; ids and grouping keys go into its
 `Origin`. The fields that the format knows and nobody may see (the planner's notes, token usage, results of older
-versions, what a made corpus says of its anchors and their proof) are named so that they are not counted as unknown, and
-are dropped unread. Field names are the corpus's; `rows` writes them.
+versions, what a made corpus says of its scenario, its anchors and their proof, and which fields people have edited) are
+named so that they are not counted as unknown, and are dropped unread. Field names are the corpus's; `rows` writes them.
 """
 
 import hashlib
@@ -107,10 +107,14 @@ class Row(DialogueRow):
     trigger_stats: object = None
     system_text: Text | None = None
     """Of a made corpus: what the assistant is told in this dialogue."""
+    scenario: object = None
+    """Hidden, of a made corpus: what the dialogue is about."""
     anchors: object = None
     """Hidden, of a made corpus: what was planted."""
     proof: object = None
     """Hidden, of a made corpus: what was tested of it."""
+    edited: object = None
+    """Hidden, of a reviewed corpus: which of its fields people changed."""
 
     def dialogue(self) -> Dialogue:
         """The dialogue, with its triggers in turn order; nothing hidden and nothing unknown is in it."""

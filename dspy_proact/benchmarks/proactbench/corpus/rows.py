@@ -1,8 +1,8 @@
 """Rows of the official layout, written: the other side of `dialogues`.
 
 A row has every key of the official schema, so that the official evaluator, `datasets` and the reader here take it.
-What the schema does not know (`system_text`, `anchors`, `proof`, `control_turn`) comes after its keys, and only where
-there is something to say.
+What the schema does not know (`system_text`, `scenario`, `anchors`, `proof`, `control_turn`) comes after its keys, and
+only where there is something to say.
 """
 
 import re
@@ -29,6 +29,7 @@ def row_of(
     orders: Sequence[TacticalOrder],
     used: Mapping[str, Mapping[str, int]] | None = None,
     *,
+    scenario: Any = None,
     anchors: Any = None,
     proof: Any = None,
     control_turn: int | None = None,
@@ -41,7 +42,8 @@ def row_of(
         orders: Aligned with the turns.
         used: `token_usage`: `prompt_tokens`, `completion_tokens` and `calls` of `planner`, `user_agent` and
             `assistant`; zeros where it does not say.
-        anchors: What was planted, as JSON; None to leave it out, and likewise `proof`.
+        scenario: What the dialogue is about, as JSON; None to leave it out, and likewise `anchors` and `proof`.
+        anchors: What was planted.
         proof: What was tested.
         control_turn: Counted from 1.
     """
@@ -49,7 +51,8 @@ def row_of(
     assert re.fullmatch("[0-9a-f]{32}", origin.persona), "a persona's key is 32 hexadecimal digits"
     rubrics = {trigger.turn: _criteria(trigger.rubric) for trigger in dialogue.triggers}
     last = len(dialogue.turns)
-    further = {"system_text": dialogue.system, "anchors": anchors, "proof": proof, "control_turn": control_turn}
+    further = {"system_text": dialogue.system, "scenario": scenario, "anchors": anchors, "proof": proof}
+    further |= {"control_turn": control_turn}
     return {
         "blueprint_id": origin.blueprint,
         "scenario_id": origin.scenario_id,

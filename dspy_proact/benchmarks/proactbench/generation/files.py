@@ -51,7 +51,8 @@ def files_of(corpus: MadeCorpus) -> Mapping[str, str]:
     for kept in corpus.made.kept:
         item, key = kept.item, corpus.keys[kept.slot]
         dialogue, orders = dialogue_of(kept, key), _orders(item)
-        rows.append(row_of(dialogue, orders, anchors=_anchors(item), proof=_proofs(item) or None))
+        scenario = item.scenario.model_dump(include={"title", "request", "hidden_goal"})
+        rows.append(row_of(dialogue, orders, scenario=scenario, anchors=_anchors(item), proof=_proofs(item) or None))
         for control in controls_of(item, dialogue):
             last = len(control.turns)
             controls.append(row_of(control, orders[:last], control_turn=last))
