@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dspy_proact.audit.audit import Audit as Audit
     from dspy_proact.benchmarks.proactbench.benchmark import ProactBench as ProactBench
     from dspy_proact.benchmarks.proactbench.cases import cases_of as cases_of
     from dspy_proact.benchmarks.proactbench.cases import responses_of_results as responses_of_results
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
     from dspy_proact.stats import Estimate as Estimate
 
 _ROOMS = {
+    "audit.audit": "Audit",
     "evaluation.benchmark": "Benchmark CallForecast CorpusFacts ModelDefaults Rule Start",
     "evaluation.people": "HumanGrade Part People",
     "evaluation.evaluation": "Evaluation Rejudging",

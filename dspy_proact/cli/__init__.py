@@ -8,6 +8,7 @@ import traceback
 
 import click
 
+from dspy_proact.cli.audit import audit
 from dspy_proact.cli.eval import benchmarks, evaluate, rejudge
 from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.generate import generate
@@ -35,7 +36,7 @@ def proact() -> None:
     """
 
 
-for verb in (agree, benchmarks, compare, evaluate, export, generate, label, leaderboard):
+for verb in (agree, audit, benchmarks, compare, evaluate, export, generate, label, leaderboard):
     proact.add_command(verb)
 for verb in (optimize, rejudge, report, runs, show, try_):
     proact.add_command(verb)

@@ -50,6 +50,7 @@ class Next(StrEnum):
     CHOSEN = "agree {benchmark} --pairs {file}"
     BRIEF_DRAFTED = "generate --brief {file} {options} --dry-run"
     CORPUS_MADE = "eval {benchmark} {options} --corpus {corpus}"
+    AUDITED = "eval {benchmark} --corpus {corpus}"
 
 
 def say_next(step: Next, before: str = "", **words: Words) -> None:

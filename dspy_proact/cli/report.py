@@ -114,12 +114,12 @@ def report(
 def _write_page_of(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
     from dspy_proact.report.page import page
 
-    if _write_page(html, runs, lambda: page([summary_of(run) for run in runs], by)):
+    if write_page(html, runs, lambda: page([summary_of(run) for run in runs], by)):
         step = Next.PAGE_WRITTEN if len(runs) == 1 else Next.RUNS_FINISHED
         say_next(step, benchmark=None, run=runs, runs=runs)
 
 
-def _write_page(html: Path, runs: Sequence[Path], made: Callable[[], str]) -> bool:
+def write_page(html: Path, runs: Sequence[Path], made: Callable[[], str]) -> bool:
     """Write a page, which is made once the file may be written; whether to a file, and not to standard output."""
     from dspy_proact.kept import write_file
 
@@ -250,7 +250,7 @@ def _write_index(html: Path, folder: Path, listed: "Sequence[ListedRun]") -> Non
             pages[run.path] = quote(str(file.relative_to(html.parent)).encode(errors="surrogateescape"))
         return runs_page(listed, pages)
 
-    _write_page(html, [run.path for run in listed], made)
+    write_page(html, [run.path for run in listed], made)
 
 
 # Several runs
@@ -363,7 +363,7 @@ def leaderboard(
     if html:
         from dspy_proact.report.page import leaderboard_page
 
-        _write_page(html, runs, lambda: leaderboard_page(board))
+        write_page(html, runs, lambda: leaderboard_page(board))
         return
     if as_json:
         print_json(leaderboard_document(board))

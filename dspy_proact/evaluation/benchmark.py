@@ -64,6 +64,8 @@ class CorpusFacts:
     """Gives how corpora are made, a `generation.maker.Making`; None where none can be."""
     reviewing: Callable[[], Any] | None = None
     """Gives how people review a corpus, an `evaluation.reviewing.Reviewing`; None where they cannot."""
+    auditing: Callable[[], Any] | None = None
+    """Gives how corpora are audited, an `audit.auditing.Auditing`; None to audit them by their cases."""
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         own_case=own_case,
         making=lazily(f"{_PACKAGE}.generation.making", "making"),
         reviewing=lazily(f"{_PACKAGE}.reviewing", "reviewing"),
+        auditing=lazily(f"{_PACKAGE}.audit.auditing", "auditing"),
     )
     strata: Sequence[str] = tuple(Phase)
     labels: Sequence[str] = tuple(Grade)

@@ -202,6 +202,8 @@ RUN_BENCHMARK = _options(_OF_RUN, _SET)
 """For commands that grade what a run answered."""
 MAKING_BENCHMARK = _options(DEFAULT_BENCHMARK)
 """`--benchmark` alone, for a command that makes a corpus."""
+AUDIT_BENCHMARK = _options("that of the runs, else of the corpus by its name or its files")
+"""`--benchmark` alone, for a command that reads a corpus."""
 READ_BENCHMARK = _options(_OF_RUN)
 """`--benchmark` alone, for commands that read runs, whose settings are recorded."""
 

@@ -290,7 +290,13 @@ def read_folder(folder: Path) -> Corpus:
 
 
 def read_dataset(revision: str | None = None) -> Corpus:
-    """Read the official dataset of the hub; raises as `read_jsonl` does.
+    """Read the official dataset of the hub, as `dataset_lines` has it; raises as `read_jsonl` does."""
+    commit, source, lines = dataset_lines(revision)
+    return Corpus.of(lines, name="proactbench", source=source, revision=commit)
+
+
+def dataset_lines(revision: str | None = None) -> tuple[str, str, list[str]]:
+    """Commit, source and lines of the official dataset of the hub; a `CorpusError` where it cannot be had.
 
     A revision (a branch, tag or commit; None is the default branch) is resolved once, to the commit that is then read
     and that `Corpus.revision` records.
@@ -298,8 +304,7 @@ def read_dataset(revision: str | None = None) -> Corpus:
     instead = f"download {FILE} and give its path"
     commit = hub_commit(_DATASET, revision, instead)
     source = f"{_DATASET}@{commit}/{FILE}"
-    lines = text_lines(f"hf://datasets/{source}", source, instead)
-    return Corpus.of(lines, name="proactbench", source=source, revision=commit)
+    return commit, source, text_lines(f"hf://datasets/{source}", source, instead)
 
 
 def read_jsonl(path: str | Path) -> Corpus:

@@ -1,0 +1,189 @@
+"""An audit of a corpus: its checks, what runs show of its items, and what can be trusted, in one sentence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from dspy_proact.audit.auditing import AuditedCorpus, Auditing, plain_auditing
+from dspy_proact.audit.check import AuditCheck, State
+from dspy_proact.audit.generic import generic_checks
+from dspy_proact.errors import CorpusError, UsageError
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.registry import benchmark_named, benchmarks
+from dspy_proact.report.numbers import counted, document, listed, name_or
+from dspy_proact.report.summary import Summary, summarize
+from dspy_proact.runs import RunFolder
+from dspy_proact.stats import Headline
+
+Declared = Benchmark[Any, Any]
+SAMPLE = "sample"
+ORDER: Sequence[State] = ("failed", "reported", "passed", "not tested")
+"""Of checks in reports."""
+_NAMED = 2
+"""Checks that the headline names."""
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Audit:
+    """What can be trusted in a corpus, by checks that ask no model, and by what runs show of its items.
+
+    Args:
+        corpus: As `eval` takes it: `sample`, the name of a published one, or the path of a file or folder.
+        runs: On the corpus: folders, or summaries. Without any, nothing is said of how hard items are.
+        benchmark: By its name, the path of its file, or itself; None to find it by the runs, else by the corpus.
+
+    Raises:
+        UsageError: It is not clear which benchmark the corpus is of, or a run answers another corpus.
+        CorpusError: There is no such corpus, or nothing of it can be used.
+    """
+
+    benchmark: Declared
+    auditing: Auditing
+    corpus: AuditedCorpus
+    checks: Sequence[AuditCheck]
+    """Failed ones first, then those without a bar, those that passed, and those that were not tested."""
+    runs: Sequence[Summary]
+
+    def __init__(
+        self,
+        corpus: str | Path,
+        runs: Sequence[str | Path | Summary] = (),
+        benchmark: Declared | str | None = None,
+    ):
+        summaries = [run if isinstance(run, Summary) else summarize(RunFolder(run)) for run in runs]
+        declared = benchmark_of_corpus(str(corpus), summaries, benchmark)
+        auditing = auditing_of(declared)
+        read = _read(auditing, declared, str(corpus))
+        for summary in summaries:
+            _require_answers(summary, declared, read)
+        checks = [*generic_checks(read, auditing), *auditing.checks(read)]
+        values = {"benchmark": declared, "auditing": auditing, "corpus": read, "runs": summaries}
+        vars(self).update(values, checks=sorted(checks, key=lambda check: ORDER.index(check.state)))
+
+    def __repr__(self) -> str:
+        return f"Audit({self.corpus.name!r}, {self.benchmark.name!r}: {self.headline.text})"
+
+    def of_state(self, state: State) -> list[AuditCheck]:
+        """The checks of a state, in their order."""
+        return [check for check in self.checks if check.state == state]
+
+    @property
+    def stand_in(self) -> bool:
+        """Whether a stand-in that measures nothing took part."""
+        return any(run.embedded for run in self.runs)
+
+    @cached_property
+    def headline(self) -> Headline:
+        """What can be trusted, and no more than the checks carry."""
+        failed, passed = self.of_state("failed"), self.of_state("passed")
+        name, bars = name_or(self.corpus.name, "this corpus"), len(failed) + len(passed)
+        if not bars:
+            text = f"Nothing can be said of {name}: no check that it could pass or fail was possible."
+        elif failed:
+            names, more = [check.name for check in failed[:_NAMED]], len(failed) - _NAMED
+            names += [f"{more} more"] if more > 0 else []
+            of = f"{len(failed)} of {bars} checks" if bars > 1 else "The only check that can fail"
+            text = f"{of} {'fails' if len(failed) == 1 else 'fail'} on {name}: {listed(names)}."
+        else:
+            of = f"all {bars} checks" if bars > 1 else "the only check"
+            text = f"{name} passes {of} that can fail; {self.auditing.beyond} is not tested."
+            text = text[0].upper() + text[1:] if name != self.corpus.name else text
+        size = f"{counted(len(self.corpus.items), *self.auditing.nouns)} and {counted(len(self.corpus.keys), 'case')}"
+        caveats = [f"{size} of {self.benchmark.name} were checked."]
+        if failed:
+            caveats.append(f"{self.auditing.beyond[0].upper()}{self.auditing.beyond[1:]} is not tested.")
+        return Headline(text, test="checks in code that ask no model", count=bars, caveats=tuple(caveats))
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """All of it as JSON."""
+        corpus, headline = self.corpus, self.headline
+        return {
+            "headline": headline.text,
+            "claim": headline.claim,
+            "benchmark": self.benchmark.name,
+            "corpus": {
+                "name": corpus.name,
+                "revision": corpus.revision,
+                "sha256": corpus.sha256,
+                "rows": corpus.rows,
+                "items": len(corpus.items),
+                "cases": len(corpus.keys),
+            },
+            "runs": [run.path for run in self.runs],
+            "checks": [
+                {
+                    "name": check.name,
+                    "state": check.state,
+                    "sentence": check.sentence,
+                    "tested": check.tested,
+                    "findings": [{"key": finding.key, "problem": finding.problem} for finding in check.findings],
+                    "estimate": check.estimate and document(check.estimate),
+                    "p": check.p,
+                }
+                for check in self.checks
+            ],
+        }
+
+    def to_html(self) -> str:
+        """One page for a browser that needs no other file."""
+        from dspy_proact.audit.audit_page import audit_page
+
+        return audit_page(self)
+
+
+def auditing_of(declared: Declared) -> Auditing:
+    """How a benchmark is audited: as it declares, or by its cases."""
+    return declared.corpus.auditing() if declared.corpus.auditing else plain_auditing(declared)
+
+
+def benchmark_of_corpus(corpus: str, runs: Sequence[Summary] = (), named: Declared | str | None = None) -> Declared:
+    """The benchmark that is named, else that of the runs, of the name of the corpus, or of its files.
+
+    The sample of no named benchmark is the default's. Raises a `UsageError` where none or several come into question.
+    """
+    if named is not None or corpus == SAMPLE or runs:
+        return benchmark_named(named if named is not None or not runs else runs[0].benchmark)
+    known = benchmarks()
+    name = corpus.partition("@")[0]
+    if own := [declared for declared in known.values() if name in (declared.name, declared.corpus.name)]:
+        return own[0]
+    path = Path(corpus)
+    if "\0" in corpus or not path.exists():
+        raise UsageError(
+            f"{corpus!r}: no such file or folder, and no name of a corpus; there are {listed([*known])}, and `sample`, "
+            "of the benchmark that is named with `benchmark`"
+        )
+    likely = [declared for declared in known.values() if auditing_of(declared).recognizes(path)]
+    if len(likely) == 1:
+        return likely[0]
+    of = f"may be of {listed([declared.name for declared in likely])}" if likely else "is of no benchmark that is known"
+    raise UsageError(f"{corpus}: {of}, by the names of its files; name its benchmark with `benchmark`")
+
+
+def _read(auditing: Auditing, declared: Declared, corpus: str) -> AuditedCorpus:
+    """The corpus; where it is a published one that cannot be had, the error names what can be audited instead."""
+    published = corpus.partition("@")[0] in {declared.name, declared.corpus.name} and not Path(corpus).exists()
+    instead = f"audit its sample in its place: `sample` with `benchmark={declared.name}`"
+    if published and declared.corpus.name is None:
+        raise UsageError(
+            f"{declared.name} has no published corpus that can be fetched; name a file or folder, or {instead}"
+        )
+    try:
+        return auditing.read(corpus, None)
+    except CorpusError as error:
+        raise (UsageError(f"{error}; {instead}") if published else error) from None
+
+
+def _require_answers(summary: Summary, declared: Declared, corpus: AuditedCorpus) -> None:
+    """Raise a `UsageError` where a run is of another benchmark or has cases that the corpus has not."""
+    if summary.benchmark != declared.name:
+        raise UsageError(f"{summary.path}: a run of {summary.benchmark}, and the corpus is of {declared.name}")
+    strange = [outcome.key for outcome in summary.outcomes if outcome.key not in corpus.keys]
+    if strange:
+        raise UsageError(
+            f"{summary.path}: {len(strange)} of its {counted(summary.case_count, 'case')} are not in the corpus "
+            f"{corpus.name}, the first is {strange[0]!r}; name the corpus that it answers"
+        )

@@ -1,0 +1,1 @@
+"""What an audit sees of ProactBench's corpora, and what it checks in them."""
