@@ -3,7 +3,6 @@
 What models wrote is text: it is escaped, and Markdown of responses is rendered as elements that `rendered` names.
 """
 
-from collections import Counter
 from typing import Any
 
 from markupsafe import Markup
@@ -17,10 +16,10 @@ from dspy_proact.benchmarks.proactbench.types import Grade
 from dspy_proact.evidence import Passage
 from dspy_proact.generation.maker import Kept
 from dspy_proact.plain_text import encodable
+from dspy_proact.report.made import across, short, writer_lines
 from dspy_proact.report.numbers import counted, signed
 from dspy_proact.report.page.figures import PAGE, one_file, page_text, templates
 from dspy_proact.report.page.rendered import marked
-from dspy_proact.report.page.scatter import clipped
 from dspy_proact.stats import Estimate
 from dspy_proact.stats.likeness import WORD
 
@@ -50,13 +49,8 @@ def corpus_page(corpus: MadeCorpus) -> str:
     texts = (changed, disclosed_at, new_words, people, style_of, unchanged, with_marks, writers, written)
     own: dict[str, Any] = {function.__name__: function for function in (*figures, *texts)}
     shown = {"corpus": corpus, "summary": summary, "phases": PHASES, "repeats": _REPEATS, "canary": canary(corpus)}
-    style = page_text(PAGE, "page.css") + page_text(_HERE, "corpus.css")
+    style = page_text(PAGE, "page.css") + page_text(PAGE, "made.css") + page_text(_HERE, "corpus.css")
     return encodable(one_file(templates(_HERE).get_template("corpus.html"), style, "", **shown, **own))
-
-
-def across(share: float) -> str:
-    """A share in [0, 1] as a length of a figure."""
-    return f"{100 * share:.1f}%"
 
 
 def difference(estimate: Estimate) -> Markup:
@@ -79,11 +73,6 @@ def tone(grade: str) -> str:
     return _TONES.get(grade, "")
 
 
-def short(text: str) -> str:
-    """A name on one line, its middle left out where it is long."""
-    return clipped(encodable(text), 80)
-
-
 def written(text: str) -> Markup:
     """A text as it is written."""
     return marked(text, [])
@@ -104,14 +93,8 @@ def style_of(dialogue: MadeDialogue) -> str:
 
 def writers(kept: Kept) -> str:
     """Who wrote a dialogue: models by role, with how many answers they gave and how many were not accepted."""
-    answers = Counter((author.role, author.model) for author in kept.authors)
-    again = Counter((author.role, author.model) for author in kept.authors if author.broken)
-    lines = (
-        f"{role}: {model}, {counted(count, 'answer')}"
-        + (f", {again[role, model]} not accepted" * bool(again[role, model]))
-        for (role, model), count in answers.items()
-    )
-    return "\n".join([f"Attempt {kept.attempt}", *lines])
+    answers = ((author.role, author.model, bool(author.broken)) for author in kept.authors)
+    return f"Attempt {kept.attempt}\n{writer_lines(answers)}"
 
 
 def disclosed_at(dialogue: MadeDialogue, anchor: Anchor) -> str:

@@ -22,7 +22,7 @@ from dspy_proact.benchmarks.proactbench.generation.values import Anchor, RubricA
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.generation.maker import Kept
 from dspy_proact.generation.provenance import Repairs
-from dspy_proact.plain_text import folded
+from dspy_proact.report.made import Repair, commonest_reasons, repair_rows, shortfall
 from dspy_proact.report.numbers import counted, name_or
 from dspy_proact.stand_in import demonstration
 from dspy_proact.stats import Headline
@@ -74,21 +74,6 @@ class DoubtfulTrigger:
     """Share of passes with the facts minus that without, in [-1, 1]; None where nothing was graded."""
     doubts: tuple[str, ...]
     """In words."""
-
-
-@dataclass(frozen=True)
-class Repair:
-    """How often answers broke a rule of a stage, and what came of it."""
-
-    stage: str
-    rule: str
-    """A reason without its numbers and quotes."""
-    repeated: int
-    """Answers that were asked for again."""
-    mended: int
-    """Times that the stage before was repeated."""
-    dropped: int
-    """Attempts that failed."""
 
 
 def passes(grades: Sequence[str]) -> str:
@@ -241,9 +226,7 @@ class MadeSummary:
     def _caveats(self) -> Iterator[str]:
         proof, dropped = self.corpus.proof, self.corpus.made.dropped
         if self.missing > 0:
-            because = f", most of them at: {self.repairs[0].stage}" if dropped else ""
-            lost = f"{counted(self.missing, 'dialogue')} could not be made"
-            yield f"{lost}: {counted(len(dropped), 'attempt')} failed{because}."
+            yield shortfall(counted(self.missing, "dialogue"), len(dropped), self.repairs)
         if self.stand_in:
             return
         effect = proof and proof.fresh.get("all")
@@ -293,20 +276,14 @@ class MadeSummary:
     def repairs(self) -> list[Repair]:
         """What broke which rule: what dropped most attempts first."""
         of = Repairs.of(self.corpus.made)
-        rules = dict.fromkeys([*of.abandoned, *of.mended, *of.repeated])
-        rows = [Repair(*rule, of.repeated[rule], of.mended[rule], of.abandoned[rule]) for rule in rules]
-        return sorted(rows, key=lambda row: (-row.dropped, -row.mended, -row.repeated))
+        return repair_rows(of.repeated, of.mended, of.abandoned)
 
     @cached_property
     def rejections(self) -> list[tuple[str, int]]:
-        """Why triggers are no part of the corpus though their dialogue is, the commonest reason first, and how often.
-
-        Of reasons that differ in numbers alone, the first stands for all.
-        """
+        """Why triggers are no part of the corpus though their dialogue is, the commonest first, and how often."""
         tested = [reason for dialogue in self.dialogues for _, reason in dialogue.rejected]
         lost = [trigger.reason for dialogue in self.dialogues for trigger in dialogue.dialogue.lost]
-        examples = {folded(reason): reason for reason in reversed([*tested, *lost])}
-        return [(examples[rule], count) for rule, count in Counter(map(folded, [*tested, *lost])).most_common()]
+        return commonest_reasons([*tested, *lost])
 
     @cached_property
     def charged(self) -> tuple[int, int]:

@@ -1,0 +1,27 @@
+"""What is reported alike of any corpus that was made."""
+
+from collections import Counter
+
+from dspy_proact.report.made import Repair, commonest_reasons, repair_rows, shortfall, writer_lines
+
+
+def test_rules_are_sorted_by_what_they_cost_dropped_attempts_first():
+    rows = repair_rows(
+        Counter({("plan", "long"): 5, ("plan", "short"): 1}),
+        Counter({("plan", "short"): 2}),
+        Counter({("text", "x"): 1}),
+    )
+    assert rows == [Repair("text", "x", 0, 0, 1), Repair("plan", "short", 1, 2, 0), Repair("plan", "long", 5, 0, 0)]
+    assert shortfall("2 items", 3, rows) == "2 items could not be made: 3 attempts failed, most of them at: text."
+    assert shortfall("1 item", 0, []) == "1 item could not be made: 0 attempts failed."
+
+
+def test_reasons_that_differ_in_numbers_alone_are_counted_as_the_first_of_them():
+    reasons = ["Turn 2 is long.", "No quote.", "Turn 5 is long.", "Turn 7 is long."]
+    assert commonest_reasons(reasons) == [("Turn 2 is long.", 3), ("No quote.", 1)]
+    assert commonest_reasons([]) == []
+
+
+def test_writers_stand_by_role_and_model_with_the_answers_that_were_not_accepted():
+    answers = [("planner", "one", False), ("planner", "one", True), ("judge", "two", False)]
+    assert writer_lines(answers) == "planner: one, 2 answers, 1 not accepted\njudge: two, 1 answer"
