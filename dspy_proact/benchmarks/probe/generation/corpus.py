@@ -1,7 +1,7 @@
 """A corpus of tasks that was made: how, and what the proofs of single tasks show of it together.
 
 Shares are of answers that could be graded, a task counting once, and are clustered by person. What decided is over all
-tasks that were tested, kept or not: over those that were kept it would be flattered, since it chose them.
+versions of tasks that were tested, kept or not: over those that were kept it would be flattered, since it chose them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -82,8 +82,9 @@ class CorpusProof:
     """What proofs show of a corpus as one."""
 
     tested: int
-    """Tasks with a proof, kept or not."""
+    """Versions of tasks with a proof, kept or not."""
     kept: int
+    """Tasks."""
     tester: str
     """The model of the fresh answers."""
     directed: SolvedShare | None
@@ -91,7 +92,7 @@ class CorpusProof:
     less: SolvedShare | None
     """From less than the evidence, by the first answer to each question, over all that were asked so."""
     shortcut: SolvedShare | None
-    """By the adversary, without any text, over all tasks that had passed the other tests."""
+    """By the adversary, without any text, over all versions that had passed the other tests."""
     fresh: SolvedShare | None
     """From the evidence alone, by answers that decided nothing, of the tasks that were kept."""
     repeats: int = 0
@@ -138,7 +139,8 @@ def proof_of(people: Iterable[MadePerson], tester: str) -> CorpusProof:
         people: Drafts among their tasks are left out.
         tester: The model of the fresh answers.
     """
-    proofs = [(person.persona, task.proof) for person in people for task in person.tasks if task.proof]
+    tasks = [(person.persona, task) for person in people for task in person.tasks if task.proof]
+    proofs = [(persona, proof) for persona, task in tasks for proof in (*task.earlier, task.proof) if proof]
 
     def of(answers: Callable[[TaskProof], Answers]) -> SolvedShare | None:
         return SolvedShare.of([(persona, answers(proof)) for persona, proof in proofs if answers(proof)])

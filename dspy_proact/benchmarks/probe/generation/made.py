@@ -119,6 +119,8 @@ class MadeTask(Frozen):
     review: EvidenceReview
     proof: TaskProof | None = None
     """None for a draft."""
+    earlier: tuple[TaskProof, ...] = ()
+    """What was shown of versions that were not kept, after which its evidence was written anew."""
 
     @property
     def published(self) -> bool:

@@ -34,6 +34,14 @@ def test_the_published_share_is_of_fresh_answers_of_kept_tasks_and_what_decided_
     assert (proof.shortcut.tasks, proof.shortcut.solved) == (2, 0)
 
 
+def test_versions_that_were_written_anew_count_among_what_was_tested_and_not_among_what_is_published():
+    solved = kept_proof(kept=False, reason="x", shortcut=True)
+    again = made_task(1, proof=kept_proof()).model_copy(update={"earlier": (solved,)})
+    proof = proof_of([made_person(1, again)], "tess")
+    assert (proof.tested, proof.kept, proof.fresh.graded) == (2, 1, 3)
+    assert (proof.shortcut.solved, proof.shortcut.graded) == (1, 2)
+
+
 def test_of_answers_from_less_the_first_counts_alone_since_more_follow_only_where_it_solves():
     spared = kept_proof(without={"a": (True, False, False), "b": (False,)}, alone={})
     # The first of two; all four answers would be 1 of 4.
