@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dspy_proact.errors import ContentError, Halt, Interrupted, ProviderDown, ProviderError
-from dspy_proact.generation.attempt import Attempt, Authorship, RuleError
+from dspy_proact.generation.attempt import Attempt, Authorship, Mend, RuleError
 from dspy_proact.generation.forecast import CorpusProgress
 from dspy_proact.generation.maker import Dropped, Kept, Maker
 from dspy_proact.stats.likeness import ALIKE, Gram, grams, overlap
@@ -124,7 +124,7 @@ class SlotWork:
             except ContentError as error:
                 self._drop(slot, attempt, UNUSABLE, [str(error)])
             else:
-                slot.kept = Kept(slot.number, slot.attempts, item, _authors(attempt), tuple(attempt.mends))
+                slot.kept = Kept(slot.number, slot.attempts, item, _authors(attempt), _mends(attempt))
                 self._progress.made(kept=1, dropped=0)
                 return attempt, grams(self._maker.text(item))
         return None
@@ -136,10 +136,15 @@ class SlotWork:
 
     def _drop(self, slot: _Slot, attempt: Attempt, stage: str, reasons: Sequence[str]) -> None:
         numbers, authors = {"slot": slot.number, "attempt": attempt.number}, _authors(attempt)
-        reasons, mends = tuple(reasons), tuple(attempt.mends)
+        reasons, mends = tuple(reasons), _mends(attempt)
         slot.dropped.append(Dropped(**numbers, stage=stage, reasons=reasons, authors=authors, mends=mends))
         self._progress.failed()
 
 
 def _authors(attempt: Attempt) -> tuple[Authorship, ...]:
     return tuple(sorted(attempt.authors, key=lambda author: author.order))
+
+
+def _mends(attempt: Attempt) -> tuple[Mend, ...]:
+    """In an order that does not depend on which of several stages at once came first."""
+    return tuple(sorted(attempt.mends, key=lambda mend: (mend.stage, mend.reasons)))

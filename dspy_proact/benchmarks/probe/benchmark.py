@@ -102,7 +102,8 @@ class Probe(RuledBenchmark[Solution, ProbeGrade]):
         licence="MIT for its code; that of the dataset is not known",
         source="Hugging Face dataset gilfastino/PROBE, fetched at the first use, or its two zips; a sample is bundled",
         name="probe",
-        reviewing=lazily("dspy_proact.benchmarks.probe.reviewing", "reviewing"),
+        making=lazily(f"{_PACKAGE}.generation.making", "making"),
+        reviewing=lazily(f"{_PACKAGE}.reviewing", "reviewing"),
     )
     strata: Sequence[str] = ("easy", "medium", "hard")
     labels: Sequence[str] = (SOLVED, PARTIAL, FAILED)
