@@ -1,6 +1,6 @@
 """An audit of a corpus: its checks, what runs show of its items, and what can be trusted, in one sentence."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 from dspy_proact.audit.auditing import AuditedCorpus, Auditing, plain_auditing
 from dspy_proact.audit.check import AuditCheck, State
 from dspy_proact.audit.generic import generic_checks
+from dspy_proact.audit.items import AnalysedItem, ItemAnalysis, item_analysis
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.registry import benchmark_named, benchmarks
@@ -45,6 +46,8 @@ class Audit:
     checks: Sequence[AuditCheck]
     """Failed ones first, then those without a bar, those that passed, and those that were not tested."""
     runs: Sequence[Summary]
+    items: ItemAnalysis | None
+    """What the runs show of each case; None without runs."""
 
     def __init__(
         self,
@@ -58,8 +61,9 @@ class Audit:
         read = _read(auditing, declared, str(corpus))
         for summary in summaries:
             _require_answers(summary, declared, read)
-        checks = [*generic_checks(read, auditing), *auditing.checks(read)]
-        values = {"benchmark": declared, "auditing": auditing, "corpus": read, "runs": summaries}
+        items = item_analysis(summaries) if summaries else None
+        checks = [*generic_checks(read, auditing), *auditing.checks(read), *(items.checks if items else ())]
+        values = {"benchmark": declared, "auditing": auditing, "corpus": read, "runs": summaries, "items": items}
         vars(self).update(values, checks=sorted(checks, key=lambda check: ORDER.index(check.state)))
 
     def __repr__(self) -> str:
@@ -73,6 +77,16 @@ class Audit:
     def stand_in(self) -> bool:
         """Whether a stand-in that measures nothing took part."""
         return any(run.embedded for run in self.runs)
+
+    @property
+    def suspects(self) -> list[AnalysedItem]:
+        """The cases of the runs, what is most suspect first: by their flags, then by how they go with the rest."""
+
+        def order(item: AnalysedItem) -> tuple[int, float]:
+            rest = item.figures.rest.value
+            return -len(item.figures.flags), 2.0 if rest is None else rest
+
+        return sorted(self.items.items, key=order) if self.items else []
 
     @cached_property
     def headline(self) -> Headline:
@@ -94,7 +108,24 @@ class Audit:
         caveats = [f"{size} of {self.benchmark.name} were checked."]
         if failed:
             caveats.append(f"{self.auditing.beyond[0].upper()}{self.auditing.beyond[1:]} is not tested.")
+        caveats += self._of_runs()
         return Headline(text, test="checks in code that ask no model", count=bars, caveats=tuple(caveats))
+
+    def _of_runs(self) -> Iterator[str]:
+        """What stands below the headline where there are runs."""
+        if self.items is None:
+            return
+        nouns, flagged, count = self.items.nouns, len(self.items.flagged), len(self.items.items)
+        models = counted(len(self.items.models), "model")
+        yield (
+            f"The answers of {models} flag {flagged or 'none'} of {counted(count, nouns.case, nouns.cases)}"
+            f"{': read them; to drop them for their results flatters' if flagged else ''}."
+        )
+        others = [run.path for run in self.runs if run.manifest and run.manifest.identity.corpus != self.corpus.sha256]
+        if others:
+            yield f"Not made on the same text, or read by other settings: {listed(others)}."
+        if self.stand_in:
+            yield "The embedded stand-in took part, which measures no real model."
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -125,7 +156,20 @@ class Audit:
                 }
                 for check in self.checks
             ],
+            "items": self._items_document(),
         }
+
+    def _items_document(self) -> dict[str, Any] | None:
+        """What runs show of the cases, the most suspect first, as JSON; its checks stand with the others."""
+        if self.items is None:
+            return None
+        of_items = document(self.items)
+        del of_items["checks"], of_items["benchmark"]
+        of_items["items"] = [
+            {"key": item.key, "stratum": item.stratum, "group": item.group, **document(item.figures)}
+            for item in self.suspects
+        ]
+        return of_items
 
     def to_html(self) -> str:
         """One page for a browser that needs no other file."""

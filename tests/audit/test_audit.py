@@ -8,7 +8,7 @@ from builders.dialogues import jsonl, row
 from builders.runs import run_of, trigger
 from pydantic import BaseModel
 
-from dspy_proact import Audit, Benchmark
+from dspy_proact import Audit, Benchmark, cases_of, load_corpus
 from dspy_proact.audit.audit import benchmark_of_corpus
 from dspy_proact.audit.check import AuditCheck
 from dspy_proact.errors import CorpusError, UsageError
@@ -118,6 +118,25 @@ def test_a_run_on_another_corpus_is_refused(tmp_path):
     run_of(tmp_path / "run", [(trigger("elsewhere"), "PASS")])
     with pytest.raises(UsageError, match="1 of its 1 case are not in the corpus sample, the first is"):
         Audit("sample", [tmp_path / "run"])
+
+
+@pytest.mark.usefixtures("proactbench")
+def test_with_runs_it_has_every_case_the_most_suspect_first(tmp_path):
+    cases = cases_of(load_corpus("sample"))
+    for number in range(6):
+        # Models get better one by one; the first trigger goes the other way, and the second nobody passes.
+        grades = ["PASS" if place < 8 * (number + 1) else "FAIL" for place in range(len(cases))]
+        grades[0] = "FAIL" if number > 2 else "PASS"
+        run_of(tmp_path / str(number), zip(cases, grades, strict=True), model=f"openai/m{number}")
+    audit = Audit("sample", sorted(tmp_path.iterdir()))
+    assert audit.suspects[0].key == cases[0].key
+    assert audit.suspects[0].figures.flags == ("negative",)
+    (caveat,) = [line for line in audit.headline.caveats if "flag" in line]
+    assert caveat.startswith(f"The answers of 6 models flag {len(audit.items.flagged)} of 49 triggers: read them;")
+    assert {"difficulty", "discrimination", "reliability"} <= {check.name for check in audit.checks}
+    keys = [item["key"] for item in audit.document["items"]["items"]]
+    assert keys == [item.key for item in audit.suspects]
+    assert audit.suspects[0].key in audit.to_html()
 
 
 @pytest.mark.usefixtures("proactbench")

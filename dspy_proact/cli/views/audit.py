@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from textwrap import wrap
 
 from dspy_proact.audit.audit import Audit
 from dspy_proact.audit.check import AuditCheck
@@ -10,7 +11,7 @@ from dspy_proact.cli.next_step import Next, say_next
 from dspy_proact.cli.report import write_page
 from dspy_proact.cli.views.message import console, print_json, print_more
 from dspy_proact.evaluation import DEFAULT_BENCHMARK
-from dspy_proact.plain_text import shortened
+from dspy_proact.plain_text import printable, shortened
 from dspy_proact.report.terminal import show
 
 _FIRST = 3
@@ -33,17 +34,27 @@ def audit_shown(audit: Audit, html: Path | None, *, explain: bool, as_json: bool
             print_more()
     name = audit.benchmark.name
     benchmark = [] if name == DEFAULT_BENCHMARK else ["--benchmark", name]
-    if audit.runs:
+    if audit.items and (flagged := [item for item in audit.suspects if item.figures.flags]):
+        words = {"case": "--case", "key": flagged[0].key, "epoch": None, "beside": None}
+        say_next(Next.CASES_SHOWN, run=audit.runs[0].path, **words)
+    elif audit.runs:
         say_next(Next.PAGE_WRITTEN, run=audit.runs[0].path)
     else:
         say_next(Next.AUDITED, benchmark=benchmark, corpus=audit.corpus.name)
 
 
 def _lines(check: AuditCheck, explain: bool) -> Iterator[str]:
-    """Name and sentence of a check, and what it found."""
-    yield f"  {check.name}: {check.sentence}"
+    """Name and sentence of a check, and what it found, as lines of the terminal's width."""
+    width = console().width
+
+    def wrapped(text: str, mark: str) -> list[str]:
+        indents = {"initial_indent": mark, "subsequent_indent": " " * len(mark)}
+        return wrap(printable(text), width, **indents, break_long_words=False, break_on_hyphens=False)
+
+    yield from wrapped(f"{check.name}: {check.sentence}", "  ")
     shown = check.findings if explain else check.findings[:_FIRST]
     for finding in shown:
-        yield f"    - {f'{shortened(finding.key)}: ' if finding.key else ''}{finding.problem}"
+        key = f"{shortened(finding.key)}: " if finding.key else ""
+        yield from wrapped(f"{key}{finding.problem}", "    - ")
     if more := len(check.findings) - len(shown):
-        yield f"    and {more} more"
+        yield f"      and {more} more"
