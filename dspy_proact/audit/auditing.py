@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from dspy_proact.audit.check import AuditCheck, Finding
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.report.numbers import counted
 from dspy_proact.runs import CONTROL, CaseSet
 
 Texts = Mapping[str, Sequence[str]]
@@ -81,6 +82,11 @@ class AuditedCorpus:
             left_out=record.left_out,
             ignored_fields=record.ignored_fields,
         )
+
+
+def part_of(part: int, count: int, nouns: tuple[str, str], verbs: tuple[str, str] = ("has", "have")) -> str:
+    """How a sentence begins that is about a part of what was tested, such as `None of 16 dialogues has`."""
+    return f"{f'{part:,}' if part else 'None'} of {counted(count, *nouns)} {verbs[part > 1]}"
 
 
 def no_checks(_: AuditedCorpus) -> Sequence[AuditCheck]:

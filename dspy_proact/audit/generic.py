@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from dspy_proact.audit.auditing import AuditedCorpus, Auditing, AuditItem
+from dspy_proact.audit.auditing import AuditedCorpus, Auditing, AuditItem, part_of
 from dspy_proact.audit.check import AuditCheck, Finding
 from dspy_proact.plain_text import shortened
 from dspy_proact.report.numbers import counted, listed
@@ -95,8 +95,7 @@ def _alike(corpus: AuditedCorpus, kind: str) -> AuditCheck:
         for pair in near
     )
     bar = f"half of their runs of three words or more (Jaccard at {ALIKE:g})"
-    those = "pair shares" if pairs == 1 else "pairs share" if len(near) != 1 else "pairs shares"
-    sentence = f"{len(near) or 'None'} of {pairs:,} {those} {bar}."
+    sentence = f"{part_of(len(near), pairs, ('pair', 'pairs'), ('shares', 'share'))} {bar}."
     state = "failed" if near else "passed"
     return AuditCheck(name=name, state=state, sentence=sentence, tested=pairs, findings=findings)
 
@@ -118,10 +117,8 @@ def _names(corpus: AuditedCorpus) -> AuditCheck:
     findings = tuple(
         Finding(key="", problem=f"{shortened(name)} stands in {count} of {groups} groups.") for name, count in often
     )
-    sentence = (
-        f"{len(often) or 'None'} of {counted(len(holders), 'name')} {'stands' if len(often) < 2 else 'stand'} in "
-        f"{NAME_GROUPS} groups or more and in over {NAME_SHARE:.0%} of {groups}."
-    )
+    stand = part_of(len(often), len(holders), ("name", "names"), ("stands", "stand"))
+    sentence = f"{stand} in {NAME_GROUPS} groups or more and in over {NAME_SHARE:.0%} of {groups}."
     return AuditCheck(name="names", state="reported", sentence=sentence, tested=len(holders), findings=findings)
 
 

@@ -125,7 +125,7 @@ def test_with_runs_it_has_every_case_the_most_suspect_first(tmp_path):
     cases = cases_of(load_corpus("sample"))
     for number in range(6):
         # Models get better one by one; the first trigger goes the other way, and the second nobody passes.
-        grades = ["PASS" if place < 8 * (number + 1) else "FAIL" for place in range(len(cases))]
+        grades = ["PASS" if index < 8 * (number + 1) else "FAIL" for index in range(len(cases))]
         grades[0] = "FAIL" if number > 2 else "PASS"
         run_of(tmp_path / str(number), zip(cases, grades, strict=True), model=f"openai/m{number}")
     audit = Audit("sample", sorted(tmp_path.iterdir()))

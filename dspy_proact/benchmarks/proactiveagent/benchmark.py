@@ -73,6 +73,7 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         source="the folder dataset/test_data of github.com/thunlp/ProactiveAgent, by path or fetched at the first use; "
         "a sample is bundled",
         name="proactiveagent",
+        auditing=lazily(f"{_PACKAGE}.auditing", "auditing"),
     )
     strata: Sequence[str] = ("coding", "writing")
     labels: Sequence[str] = (ACCEPTED, REJECTED)

@@ -69,6 +69,7 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
         source="the test folder of the Hugging Face dataset tdemin16/ProactiveBench; a sample of 28 drawings "
         "is bundled",
         name="proactivebench",
+        auditing=lazily(f"{_PACKAGE}.auditing", "auditing"),
     )
     strata: Sequence[str] = NAMES
     labels: Sequence[str] = (trajectory.RIGHT, trajectory.WRONG)

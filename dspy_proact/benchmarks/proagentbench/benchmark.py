@@ -58,6 +58,7 @@ class ProAgentBench(RuledBenchmark[Assistance, MomentGrade]):
         size="28,528 events of 17 people, 7,222 of them with help",
         licence="research only; nothing of it is bundled or fetched",
         source="a folder of participants' SQLite files in the published schema, by path only; a sample is bundled",
+        auditing=lazily(f"{_PACKAGE}.auditing", "auditing"),
     )
     forecast = CallForecast(answer_calls)
     strata: Sequence[str] = ("earlier", "later")

@@ -104,6 +104,7 @@ class Probe(RuledBenchmark[Solution, ProbeGrade]):
         name="probe",
         making=lazily(f"{_PACKAGE}.generation.making", "making"),
         reviewing=lazily(f"{_PACKAGE}.reviewing", "reviewing"),
+        auditing=lazily(f"{_PACKAGE}.auditing", "auditing"),
     )
     strata: Sequence[str] = ("easy", "medium", "hard")
     labels: Sequence[str] = (SOLVED, PARTIAL, FAILED)

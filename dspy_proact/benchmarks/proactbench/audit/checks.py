@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
+from dspy_proact.audit.auditing import part_of
 from dspy_proact.audit.check import AuditCheck, Finding, State
 from dspy_proact.benchmarks.proactbench.audit.rows import AuditedDialogue, AuditedRows
 from dspy_proact.benchmarks.proactbench.cases import OWN_ROW, controls_of
@@ -105,8 +106,8 @@ def _criteria(triggers: Triggers) -> AuditCheck:
             if (alike := likeness(texts[one], texts[other])) >= ALIKE
         ]
     count = len({finding.key for finding in findings})
-    sentence = f"{count or 'None'} of {counted(len(triggers), 'rubric')} {'has' if count < 2 else 'have'} "
-    sentence += "two criteria in much the same words."
+    has = part_of(count, len(triggers), ("rubric", "rubrics"))
+    sentence = f"{has} two criteria in much the same words."
     return _check("criteria", findings, len(triggers), sentence)
 
 
@@ -180,7 +181,8 @@ def _twins(rows: AuditedRows) -> AuditCheck:
     ]
     if len(rows.dialogues) < 2:
         return _not_tested("blueprint twins", "it takes two dialogues")
-    sentence = f"{len(findings) or 'None'} of {len(rows.dialogues)} dialogues repeat blueprint, persona and style."
+    repeat = part_of(len(findings), len(rows.dialogues), ("dialogue", "dialogues"), ("repeats", "repeat"))
+    sentence = f"{repeat} blueprint, persona and style."
     return _check("blueprint twins", findings, len(rows.dialogues), sentence)
 
 
@@ -250,5 +252,5 @@ def _swaps(rows: AuditedRows) -> AuditCheck:
     if not tested:
         return _not_tested("swapped controls", "no control is a trigger's conversation without its facts")
     count = len({finding.key for finding in findings})
-    sentence = f"{count or 'None'} of {counted(tested, 'swapped control')} still {'holds' if count < 2 else 'hold'} "
-    return _check("swapped controls", findings, tested, f"{sentence}words of a fact that was taken out.")
+    hold = part_of(count, tested, ("swapped control", "swapped controls"), ("still holds", "still hold"))
+    return _check("swapped controls", findings, tested, f"{hold} words of a fact that was taken out.")
