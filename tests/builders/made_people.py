@@ -1,7 +1,11 @@
 """People with made tasks of PROBE, without a model: a pool whose inspection waits for a paper that somebody has."""
 
+from dataclasses import replace
 from typing import Any
 
+from dspy_proact.audit.check import AuditCheck
+from dspy_proact.benchmarks.probe.generation.brief import bundled_brief
+from dspy_proact.benchmarks.probe.generation.corpus import TaskCorpus, proof_of
 from dspy_proact.benchmarks.probe.generation.made import (
     LostTask,
     MadeDistractor,
@@ -28,6 +32,9 @@ from dspy_proact.benchmarks.probe.generation.values import (
     ShownFacet,
     Stated,
 )
+from dspy_proact.generation.attempt import Authorship
+from dspy_proact.generation.maker import Dropped, Kept, Made
+from dspy_proact.types import RoleIdentity
 
 KINDS: tuple[ItemKind, ...] = ("email", "event", "document")
 HOLDERS = ("Rolf Dahl", "Mona Vik", "Ines Roth", "Pablo Cid")
@@ -217,3 +224,72 @@ def kept_proof(**changes: Any) -> TaskProof:
         "shortcut": False,
     }
     return TaskProof(**values | changes)
+
+
+def made_author(role: str, model: str, *broken: str) -> Authorship:
+    """An answer of a role."""
+    return Authorship(
+        role=role,
+        model=model,
+        stage="plan",
+        turn=1,
+        sample=1,
+        repeat=1,
+        prompt="0" * 64,
+        calls=1,
+        prompt_tokens=None,
+        completion_tokens=None,
+        usd=None,
+        broken=broken,
+    )
+
+
+GATES = (
+    AuditCheck(name="metadata: ids", state="not tested", sentence="Not tested: these are 18 tasks.", tested=0),
+    AuditCheck(name="items by BM25", state="reported", sentence="They score F1 40.0.", tested=18),
+)
+
+
+def made_task_corpus(
+    count: int = 6,
+    *,
+    wanted: int | None = None,
+    model: str = "openai/{role}",
+    attack: str = "",
+    level: Any = "full",
+    proof: TaskProof | None = None,
+    weak: TaskProof | None = None,
+    **changes: Any,
+) -> TaskCorpus:
+    """So many people of three tasks, by models that are not there; the third task of each has the proof `weak`."""
+    own = None if level == "none" else proof or kept_proof(fresh=(True, True, True))
+    people = [
+        made_person(
+            number,
+            made_task(1, secret=attack, proof=own),
+            made_task(2, secret=attack, proof=own),
+            made_task(3, secret=attack, proof=(weak or own) if own else None),
+            distractors=6,
+            secret=attack,
+            lost=(LostTask(number=4, stage="plan", reasons=(f"Item 2 states nothing.{attack}",)),),
+        )
+        for number in range(1, count + 1)
+    ]
+    authors = (
+        made_author("planner", f"openai/planner{attack}", "Facet 2 is missing."),
+        made_author("writer", f"openai/writer{attack}"),
+    )
+    kept = [Kept(number, 1, person, authors) for number, person in enumerate(people, start=1)]
+    dropped = [Dropped(slot=2, attempt=1, stage="world", reasons=(f"The team is too small.{attack}",), authors=())]
+    roles = ("planner", "writer", "auditor", "solver", "tester", "judge", "adversary")
+    models = {role: [RoleIdentity(model=model.format(role=role) + attack, decoding={})] for role in roles}
+    corpus = TaskCorpus(
+        brief=bundled_brief(),
+        made=Made(kept, dropped, count if wanted is None else wanted, identity="ab" * 32, models=models),
+        level=level,
+        prompts={"plan": "cd" * 32},
+        proof=None if level == "none" else proof_of(people, model.format(role="tester") + attack),
+        gates=GATES,
+        keys={(one.slot, task.number): f"key-{one.slot}-{task.number}" for one in kept for task in one.item.tasks},
+    )
+    return replace(corpus, **changes)
