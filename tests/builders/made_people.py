@@ -76,8 +76,8 @@ def made_actions(tasks: int, secret: str = "") -> tuple[DraftAction, ...]:
             description=f"Ask whoever has it for the {PAPERS[index]}.",
             constraints=[],
             parameters=[
-                Parameter(name="holder", kind="text", description=f"Who has it{secret}"),
-                Parameter(name="due", kind="date", description=f"By when{secret}"),
+                Parameter(name="holder", kind="text", description="Who has it"),
+                Parameter(name="due", kind="date", description="By when"),
             ],
             resolves=f"b{index + 1}{secret}",
         )
@@ -89,7 +89,7 @@ def made_actions(tasks: int, secret: str = "") -> tuple[DraftAction, ...]:
             type="send_email",
             description="Write to somebody.",
             constraints=[],
-            parameters=[Parameter(name="to", kind="text", description=f"Addressee{secret}")],
+            parameters=[Parameter(name="to", kind="text", description="Addressee")],
             resolves=None,
         )
         for id_ in ("write_note", "write_to_all")

@@ -1,6 +1,6 @@
 """The two official files of a task: `..._input.json` holds what is given, `..._output.json` what is right.
 
-Field names are the files'; the sample's `facets` and `supported_by` are ours.
+Field names are the files'; `facets`, `supported_by`, `types` of parameters and `today` are ours.
 """
 
 from collections import Counter
@@ -21,6 +21,7 @@ from dspy_proact.benchmarks.probe.task import (
     Gold,
     Item,
     Organisation,
+    ParameterType,
     ProbeView,
     Relationship,
     World,
@@ -57,8 +58,8 @@ def read_task(key: str, task: JsonFile, right: JsonFile, ignored: Counter[str]) 
         if isinstance(item, Email):
             with suppress(ValueError):  # the format of a time is free
                 days.append(date.fromisoformat(item.timestamp[:10]))
-    today = f"{max(days):%A %Y-%m-%d}" if days else ""  # which no file gives otherwise
-    view = ProbeView(world=world.world(today), items=items, actions=actions, gold=gold)
+    newest = f"{max(days):%A %Y-%m-%d}" if days else ""  # official files give no other day
+    view = ProbeView(world=world.world(newest), items=items, actions=actions, gold=gold)
     ignored.update({name: n for name, n in unknown.items() if name.rpartition(".")[2] not in _DROPPED})
     meta, generator = {"person": world.persona_id}, output.metadata.get("model")
     if isinstance(generator, str):
@@ -125,8 +126,13 @@ class _Organisation(Organisation, RawPart):
     key_meetings: Annotated[tuple[str, ...], Strict(False)] = ()
 
 
+class _ParameterType(ParameterType, RawPart):
+    pass
+
+
 class _ParametersSchema(RawPart):
     required: list[Name] = Field(default=[])
+    types: dict[str, _ParameterType] = Field(default={})
 
 
 class _Action(RawPart):
@@ -137,8 +143,9 @@ class _Action(RawPart):
     params_schema: _ParametersSchema = _ParametersSchema()
 
     def action(self) -> Action:
+        types = {name: ParameterType(**raw.known()) for name, raw in self.params_schema.types.items()}
         known = self.known() | {"description": self.description or "", "required": self.params_schema.required}
-        return Action(**{name: value for name, value in known.items() if name != "params_schema"})
+        return Action(**{name: value for name, value in known.items() if name != "params_schema"}, types=types)
 
 
 class _World(RawPart):
@@ -151,10 +158,11 @@ class _World(RawPart):
     organizational_structure: _Organisation
     available_actions: Annotated[list[_Action], Field(min_length=1)]
     context_difficulty: Difficulty
+    today: str = ""
 
-    def world(self, today: str) -> World:
+    def world(self, newest: str) -> World:
         return World(
-            today=today,
+            today=self.today or newest,
             person=self.persona_full_name,
             occupation=self.persona_occupation,
             about=self.persona_about,

@@ -16,6 +16,7 @@ from importlib.resources import files
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic.json_schema import SkipJsonSchema
 
 from dspy_proact.benchmarks.probe.settings import OracleName
 from dspy_proact.files.rows import Text
@@ -63,7 +64,14 @@ class World(Frozen):
     pain_points: tuple[str, ...] = ()
     organisation: Organisation
     today: str = ""
-    """Day and weekday of the newest e-mail; empty without one."""
+    """Day and weekday, where a file gives them, or else of the newest e-mail; empty without one."""
+
+
+class ParameterType(Frozen):
+    """What a parameter of an action takes."""
+
+    kind: Literal["text", "texts", "date", "number"]
+    description: str = ""
 
 
 class Action(Frozen):
@@ -76,6 +84,11 @@ class Action(Frozen):
     constraints: tuple[str, ...] = ()
     required: tuple[str, ...]
     """Names of its parameters; the official files say nothing else about them."""
+    # In no schema, and not written where it is empty, so that requests about official files stay what they are.
+    types: SkipJsonSchema[dict[str, ParameterType]] = Field(
+        default_factory=dict[str, ParameterType], exclude_if=lambda types: not types
+    )
+    """By name, of files that say it; empty for the official ones."""
 
 
 class _Item(Frozen):

@@ -120,6 +120,8 @@ class TaskCorpus:
     """What checks without a model show of the files."""
     keys: Mapping[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
     """By which files name a task, by slot and number."""
+    people: Mapping[int, str] = field(default_factory=dict[int, str])
+    """Ids of people, by slot."""
 
     @property
     def models(self) -> dict[str, list[str]]:

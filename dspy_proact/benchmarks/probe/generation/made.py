@@ -1,6 +1,7 @@
 """What comes of a slot: a person with tasks, the items that all of these share, and what was shown of each task."""
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Any
 
 from dspy_proact.benchmarks.probe.generation.values import (
@@ -26,10 +27,12 @@ from dspy_proact.benchmarks.probe.task import (
     Gold,
     Item,
     Organisation,
+    ParameterType,
     ProbeView,
     Relationship,
     World,
 )
+from dspy_proact.generation.attempt import rollout_of
 from dspy_proact.types import Frozen
 
 
@@ -154,6 +157,18 @@ class MadePerson(Frozen):
     distractors: tuple[MadeDistractor, ...] = ()
     """In the order of the files."""
 
+    @property
+    def day(self) -> str:
+        """Today, with the weekday."""
+        return f"{date.fromisoformat(self.today):%A %Y-%m-%d}"
+
+    def items_of(self, task: MadeTask) -> list[MadeItem]:
+        """All items of a task in the order of its files, in which the evidence stands at positions that ids decide."""
+        items: list[MadeItem] = list(self.distractors)
+        for item in task.evidence:
+            items.insert(rollout_of("position", item.id) % (len(items) + 1), item)
+        return items
+
     def view(self, task: MadeTask, items: Iterable[MadeItem]) -> ProbeView:
         """A task in which these items stand, in their order, such as all of them or its evidence alone."""
         draft = self.world
@@ -173,7 +188,7 @@ class MadePerson(Frozen):
                 reporting_to=draft.reporting_to,
                 key_meetings=tuple(draft.key_meetings),
             ),
-            today=self.today,
+            today=self.day,
         )
         gold = Gold(
             evidence=tuple(item.id for item in task.evidence),
@@ -190,4 +205,5 @@ def action_of(draft: DraftAction) -> Action:
     """An action as a task shows it: without what it was made for."""
     known: dict[str, Any] = draft.model_dump(include={"id", "type", "description"})
     required = tuple(parameter.name for parameter in draft.parameters)
-    return Action(**known, constraints=tuple(draft.constraints), required=required)
+    types = {one.name: ParameterType(kind=one.kind, description=one.description) for one in draft.parameters}
+    return Action(**known, constraints=tuple(draft.constraints), required=required, types=types)

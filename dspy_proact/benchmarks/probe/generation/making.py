@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from dspy_proact.benchmarks.probe import stand_in
 from dspy_proact.benchmarks.probe.generation.brief import ProbeBrief, brief_of
+from dspy_proact.benchmarks.probe.generation.corpus import TaskCorpus
 from dspy_proact.benchmarks.probe.generation.distractors import DistractorWork
 from dspy_proact.benchmarks.probe.generation.draws import PersonSetting
+from dspy_proact.benchmarks.probe.generation.files import corpus_of, files_of
 from dspy_proact.benchmarks.probe.generation.made import LostTask, MadePerson, MadeTask
 from dspy_proact.benchmarks.probe.generation.person import PersonWork, Workload, written_world
 from dspy_proact.benchmarks.probe.generation.proof import Prover
@@ -103,7 +105,10 @@ class ProbeMaker:
         work.attempt.mends.append(Mend(stage="proof", reasons=(proved.proof.reason,)))
         reason = f"The evidence before did not measure what it should. {proved.proof.reason}"
         again = await work.task(workload, task.number, reason)
-        return proved if isinstance(again, LostTask) else await self.prover.proved(work.attempt, person, again)
+        if isinstance(again, LostTask):
+            return proved
+        mended = await self.prover.proved(work.attempt, person, again)
+        return mended.model_copy(update={"earlier": (proved.proof,)})
 
     def key(self, item: MadePerson) -> str:
         """The id of a person: the persona's, and a hash of the world."""
@@ -117,14 +122,18 @@ class ProbeMaker:
         """The calls of one person, all of whose tasks are made at once."""
         return []
 
-    def files(self, made: Made) -> Mapping[str, str]:  # noqa: ARG002 - until they are written
+    def files(self, made: Made) -> Mapping[str, str]:
         """Tasks in the official layout, distractors with their reasons, audits, brief, datasheet and page."""
-        return {}
+        return files_of(self._corpus(made))
 
     def headline(self, made: Made) -> Headline:
         """What was shown, as the page says it."""
         tasks = sum(task.published for kept in made.kept for task in kept.item.tasks)
         return Headline(f"{tasks} tasks of {len(made.kept)} people were made.", count=tasks)
+
+    def _corpus(self, made: Made) -> TaskCorpus:
+        prompts = {stage: program.fingerprint() for stage, program in self.programs.items()}
+        return corpus_of(self.brief, made, self.proof, prompts, self.key)
 
 
 def making() -> Making:
