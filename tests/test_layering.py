@@ -44,9 +44,10 @@ MAY_IMPORT = {
     "compile": BELOW_COMPILES,
     "audit": BELOW_COMPILES | {"report"},
     "generation": BELOW_COMPILES | {"audit"},
-    "benchmarks": BELOW_COMPILES | {"compile", "generation", "report", "audit"},
-    "cli": BELOW_COMPILES | {"compile", "generation", "report", "label", "audit"},
-    "__init__": BELOW_COMPILES | {"compile", "generation", "report", "audit"},
+    "publish": BELOW_COMPILES | {"audit", "generation", "report"},
+    "benchmarks": BELOW_COMPILES | {"compile", "generation", "report", "audit", "publish"},
+    "cli": BELOW_COMPILES | {"compile", "generation", "report", "label", "audit", "publish"},
+    "__init__": BELOW_COMPILES | {"compile", "generation", "report", "audit", "publish"},
     "__main__": {"cli"},
 }
 """Rooms by name; `benchmarks` is what the folder of one may import beside itself."""

@@ -10,6 +10,7 @@ from dspy_proact.cli.options import option
 from dspy_proact.cli.options.benchmark import MAKING_BENCHMARK, BenchmarkChoice
 from dspy_proact.cli.options.models import EMBEDDED, GATE, ROLES, NamedModel, NamedRoles, model_options
 from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.cli.publish import publish
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
 
@@ -77,7 +78,7 @@ def brief(chosen: BenchmarkChoice, model: NamedModel, about: Path | None, gate: 
     example="dspy-proact generate --brief brief.toml --model openai/gpt-5.4 \\\n"
     "    --role assistant=openai/gpt-4o --dry-run",
     brief="Make a corpus of your own, with proof.",
-    further=(brief,),
+    further=(brief, publish),
 )
 def generate(
     chosen: BenchmarkChoice,

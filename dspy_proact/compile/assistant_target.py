@@ -85,6 +85,7 @@ class AssistantTarget(Target):
         if not isinstance(corpus, CaseSet):
             corpus = checked(declared, "read", declared.read(corpus, self.settings, revision))
         corpus.require(self.settings)
+        corpus.corpus.require_public()
         self.case_set = limited(corpus, limit)
         self._read(in_turns(self.case_set.cases), self.case_set.cases)
         if wrong := [name for name in strata if name not in declared.strata]:

@@ -151,6 +151,8 @@ class Making:
     """Items that are made where a person does not say."""
     number_of_stand_in: int = 6
     """Likewise, where the embedded model plays all roles."""
+    publishing: Callable[[], Any] | None = None
+    """Gives how corpora are published, a `publish.publishing.Publishing`; None where none can be."""
     beyond_stand_in: Callable[[Any], str | None] = lambda _: None
     """The first field of a brief that the embedded model cannot follow, such as `product.text`; None where it can."""
 

@@ -22,6 +22,7 @@ def case_set_of(corpus: Corpus, controls: bool = True) -> CaseSet:
         rows=len(corpus.dialogues),
         cases=corpus.trigger_count,
         ignored_fields=dict(corpus.ignored_fields),
+        held_back=corpus.held_back,
     )
     return CaseSet((*cases_of(corpus), *(controls_of(corpus) if controls else ())), record, corpus.sha256)
 

@@ -204,6 +204,8 @@ MAKING_BENCHMARK = _options(DEFAULT_BENCHMARK)
 """`--benchmark` alone, for a command that makes a corpus."""
 AUDIT_BENCHMARK = _options("that of the runs, else of the corpus by its name or its files")
 """`--benchmark` alone, for a command that reads a corpus."""
+PUBLISHED_BENCHMARK = _options("that of the corpus")
+"""Likewise, for one that publishes a corpus."""
 READ_BENCHMARK = _options(_OF_RUN)
 """`--benchmark` alone, for commands that read runs, whose settings are recorded."""
 

@@ -115,6 +115,10 @@ class Row(DialogueRow):
     """Hidden, of a made corpus: what was tested of it."""
     edited: object = None
     """Hidden, of a reviewed corpus: which of its fields people changed."""
+    canary: object = None
+    """Hidden, of a published corpus: a GUID by which it is found in training data."""
+    held_back: bool = False
+    """Of a corpus that was published in part: whether it is of the part that was not."""
 
     def dialogue(self) -> Dialogue:
         """The dialogue, with its triggers in turn order; nothing hidden and nothing unknown is in it."""
@@ -177,6 +181,8 @@ class Corpus:
     """How often each field occurred that the format does not know, by dotted name."""
     controls: tuple[tuple[Dialogue, int], ...] = ()
     """Dialogues that are control cases only, each with its control turn; empty but for a made corpus."""
+    held_back: bool = False
+    """Whether a dialogue is of the part of a corpus that is not published."""
 
     def __repr__(self) -> str:
         return f"Corpus({self.name!r}, {len(self.dialogues):,} dialogues, {self.trigger_count:,} triggers)"
@@ -188,13 +194,15 @@ class Corpus:
         Raises a `CorpusError` where a line is at fault, two rows have one `unique_id_eval`, or there is no dialogue or
         no trigger in all.
         """
-        ignored = Counter[str]()
-        dialogues = [row.dialogue() for row in _rows(Row, lines, source, ignored)]
+        ignored, held_back, dialogues = Counter[str](), False, list[Dialogue]()
+        for row in _rows(Row, lines, source, ignored):
+            dialogues.append(row.dialogue())
+            held_back |= row.held_back
         if not dialogues:
             raise CorpusError("empty: there is no dialogue in it", source=source)
         if not any(dialogue.triggers for dialogue in dialogues):
             raise CorpusError("no dialogue has a trigger, so there is nothing to measure", source=source)
-        return cls(name, revision, tuple(dialogues), dict(sorted(ignored.items())))
+        return cls(name, revision, tuple(dialogues), dict(sorted(ignored.items())), held_back=held_back)
 
     def with_controls(self, lines: Iterable[str], source: str) -> Self:
         """The same with the dialogues of a file that are control cases only; raises as `of` does for a line.

@@ -25,6 +25,13 @@ def require_known(named: str) -> str:
     )
 
 
+def attribution(named: str | Sequence[str]) -> str:
+    """What a corpus that was made of the personas that a brief names has to say of them."""
+    kind = named.partition("@")[0] if isinstance(named, str) else ""
+    bundled = {NEMOTRON: ATTRIBUTION, INVENTED: "Personas: invented, bundled with dspy-proact, Apache-2.0."}
+    return bundled.get(kind, "Personas: of the person who wrote the brief, who must be entitled to publish them.")
+
+
 def read_personas(named: str | Sequence[str]) -> Sequence[Persona]:
     """Those that a brief names, in their order; raises a `CorpusError` where a dataset cannot be fetched.
 

@@ -23,6 +23,7 @@ from dspy_proact.benchmarks.proactbench.programs.assistant import ASSISTANT
 from dspy_proact.benchmarks.proactbench.programs.drafting import drafted
 from dspy_proact.benchmarks.proactbench.programs.judge import JUDGE
 from dspy_proact.benchmarks.proactbench.report.made_summary import MadeSummary
+from dspy_proact.evaluation.benchmark import lazily
 from dspy_proact.files.personas import Persona
 from dspy_proact.generation.attempt import Attempt, RuleError, cycled, rollout_of
 from dspy_proact.generation.maker import Made, Making, Proof, StageForecast, joint_fingerprint
@@ -272,6 +273,7 @@ def making() -> Making:
         drafted,
         item="dialogue",
         items="dialogues",
+        publishing=lazily("dspy_proact.benchmarks.proactbench.report.publishing", "publishing"),
         beyond_stand_in=beyond_stand_in,
     )
 

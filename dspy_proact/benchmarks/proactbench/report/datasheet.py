@@ -4,29 +4,22 @@ It is a function of the answers: no date, time or cost is in it. What a person o
 which no Markdown leaves.
 """
 
-import re
-import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from dspy_proact.benchmarks.proactbench.corpus.personas import ATTRIBUTION, INVENTED, NEMOTRON
+from dspy_proact.benchmarks.proactbench.corpus.personas import attribution
 from dspy_proact.benchmarks.proactbench.generation.made import CorpusProof, Effect, MadeCorpus
 from dspy_proact.benchmarks.proactbench.report.made_summary import PHASES, MadeSummary, effect_rows
-from dspy_proact.plain_text import encodable, printable
+from dspy_proact.plain_text import encodable
+from dspy_proact.publish.markdown import block, canary_of, code, table_lines, unmarked
 from dspy_proact.report.numbers import counted, listed, percent, points_of
-from dspy_proact.report.page.scatter import clipped
 
-_LONGEST = 160
-"""Characters of a text of others that a line quotes."""
 _ROWS = 20
 """Rows of a table of reasons."""
-_ENDS = re.compile(r"[|`]")
-"""What ends code, or a cell of a table."""
-_MARKUP = re.compile(r"[|`<>&\[\]*_\\]")
 
 
 def canary(corpus: MadeCorpus) -> str:
     """A GUID of this corpus alone, by which it can be found in training data."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, corpus.made.identity))
+    return canary_of(corpus.made.identity)
 
 
 def datasheet(corpus: MadeCorpus) -> str:
@@ -36,26 +29,10 @@ def datasheet(corpus: MadeCorpus) -> str:
     return encodable("\n\n".join("\n".join(part(summary)) for part in parts) + "\n")
 
 
-def code(text: str, longest: int = _LONGEST) -> str:
-    """A text of others as code on one line, its middle left out where it is long."""
-    return f"`{_ENDS.sub(' ', clipped(encodable(text), longest)).strip() or '-'}`"
-
-
-def _block(text: str) -> str:
-    """A text of others as a block of code, by indentation, which nothing in it can end."""
-    return "\n".join(f"    {line}" for line in printable(encodable(text)).split("\n"))
-
-
-def _table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    yield f"| {' | '.join(headings)} |"
-    yield f"|{'---|' * len(headings)}"
-    yield from (f"| {' | '.join(map(str, row))} |" for row in rows)
-
-
 def _head(summary: MadeSummary) -> Iterator[str]:
     yield f"# Datasheet: dialogues for {code(summary.corpus.brief.product.name)}"
     yield ""
-    yield _MARKUP.sub(" ", summary.headline.text)
+    yield unmarked(summary.headline.text)
     if summary.headline.caveats:
         yield ""
         yield from (f"- {caveat}" for caveat in summary.headline.caveats)
@@ -71,7 +48,7 @@ def _motivation(summary: MadeSummary) -> Iterator[str]:
         "made with `dspy-proact generate` from a brief that a person wrote (`brief.toml`). The product:"
     )
     yield ""
-    yield _block(summary.corpus.brief.product.text)
+    yield block(summary.corpus.brief.product.text)
 
 
 def _composition(summary: MadeSummary) -> Iterator[str]:
@@ -80,7 +57,7 @@ def _composition(summary: MadeSummary) -> Iterator[str]:
     chosen = brief.dialogue.styles
     yield "## Composition"
     yield ""
-    yield from _table(
+    yield from table_lines(
         ("what", "count"),
         (
             ("dialogues", f"{len(summary.dialogues)} of {corpus.made.wanted} wanted"),
@@ -120,7 +97,7 @@ def _process(summary: MadeSummary) -> Iterator[str]:
     )
     yield ""
     rows = [(role, ", ".join(code(name) for name in names)) for role, names in corpus.models.items()]
-    yield from _table(("role", "model"), rows)
+    yield from table_lines(("role", "model"), rows)
     yield ""
     yield f"- Seed: {corpus.made.seed}"
     yield f"- Identity: sha256 {corpus.made.identity}"
@@ -142,7 +119,7 @@ def _effects(effects: Mapping[str, Effect]) -> Iterator[str]:
         for name, effect in effect_rows(effects)
     )
     headings = ("triggers", "count", "personas", "answers", "% with the facts", "% without", "points", "remark")
-    yield from _table(headings, rows)
+    yield from table_lines(headings, rows)
     yield ""
 
 
@@ -200,7 +177,7 @@ def _matrix(summary: MadeSummary, proof: CorpusProof) -> Iterator[str]:
             bar = f"{100 * cell.low:.0f} to {100 * cell.high:.0f} %{', missed' if cell.missed else ''}" if cell else ""
             cells.append(f"{cell.passed} of {cell.graded} ({bar})" if cell else "-")
         rows.append((name, *cells))
-    yield from _table(("assistant", *PHASES), rows)
+    yield from table_lines(("assistant", *PHASES), rows)
     if of := summary.charged[1]:
         yield ""
         yield f"On control dialogues, the checklist of offers makes an unwanted offer in {summary.charged[0]} of {of}."
@@ -242,11 +219,11 @@ def _dropped(summary: MadeSummary) -> Iterator[str]:
     if summary.repairs:
         rows = [(code(row.stage), code(row.rule), row.repeated, row.mended, row.dropped) for row in summary.repairs]
         yield ""
-        yield from _table(("stage", "rule", "asked again", "mended", "dropped"), rows[:_ROWS])
+        yield from table_lines(("stage", "rule", "asked again", "mended", "dropped"), rows[:_ROWS])
     if lost:
         yield ""
         rejections = [(code(reason), count) for reason, count in summary.rejections[:_ROWS]]
-        yield from _table(("why a trigger is not in it", "triggers"), rejections)
+        yield from table_lines(("why a trigger is not in it", "triggers"), rejections)
 
 
 def _limits(summary: MadeSummary) -> Iterator[str]:
@@ -266,15 +243,9 @@ def _limits(summary: MadeSummary) -> Iterator[str]:
 
 
 def _distribution(summary: MadeSummary) -> Iterator[str]:
-    named = summary.corpus.brief.users.personas
-    kind = named.partition("@")[0] if isinstance(named, str) else ""
-    personas = {
-        NEMOTRON: ATTRIBUTION,
-        INVENTED: "Personas: invented, bundled with dspy-proact, Apache-2.0.",
-    }.get(kind, "Personas: of the person who wrote the brief, who must be entitled to publish them.")
     yield "## Licence and attribution"
     yield ""
-    yield f"- {personas}"
+    yield f"- {attribution(summary.corpus.brief.users.personas)}"
     yield "- The texts of the brief are of the person who wrote it."
     yield (
         "- Whoever publishes this corpus chooses its licence; the terms of the models' providers may limit it. None is "

@@ -10,7 +10,8 @@ from markdown_it import MarkdownIt
 from dspy_proact.benchmarks.proactbench.corpus.personas import ATTRIBUTION
 from dspy_proact.benchmarks.proactbench.generation.brief import CorpusBrief
 from dspy_proact.benchmarks.proactbench.generation.made import PlantedCell
-from dspy_proact.benchmarks.proactbench.report.datasheet import canary, code, datasheet
+from dspy_proact.benchmarks.proactbench.report.datasheet import canary, datasheet
+from dspy_proact.publish.markdown import code
 
 ATTACK = "``` | </td><script>alert(1)</script>\n\n# Told\n`x` [a](javascript:alert(2)) \u202e"
 
