@@ -7,15 +7,18 @@ all. Plans, reasons, reviews and proofs stand in files of their own.
 import json
 import re
 import unicodedata
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from dspy_proact.benchmarks.probe.corpus_report.task_page import corpus_page
 from dspy_proact.benchmarks.probe.generation.brief import ProbeBrief, brief_text
 from dspy_proact.benchmarks.probe.generation.corpus import TaskCorpus, proof_of
 from dspy_proact.benchmarks.probe.generation.made import MadeItem, MadePerson, MadeTask
 from dspy_proact.generation.maker import Kept, Made, Proof
 
-TASKS, DISTRACTORS, AUDITS, BRIEF = "tasks", "distractors.jsonl", "audits.jsonl", "brief.toml"
+TASKS, DISTRACTORS, AUDITS = "tasks", "distractors.jsonl", "audits.jsonl"
+BRIEF, PAGE = "brief.toml", "corpus.html"
 
 
 def corpus_of(
@@ -48,7 +51,7 @@ def corpus_of(
 
 
 def files_of(corpus: TaskCorpus) -> dict[str, str]:
-    """Names and contents of the tasks, of the private side, and of the brief."""
+    """Names and contents of the tasks, of the private side, of the brief and of the page."""
     texts, others, audits = dict[str, str](), list[Any](), list[Any]()
     for kept in corpus.made.kept:
         person, id_ = kept.item, corpus.people[kept.slot]
@@ -62,7 +65,9 @@ def files_of(corpus: TaskCorpus) -> dict[str, str]:
         for item in person.distractors:
             order = item.order.model_dump(include={"strategy", "near"})
             others.append({"item": item.id, "person": id_, **order, "why_not": item.why_not})
-    return {**texts, DISTRACTORS: _lines(others), AUDITS: _lines(audits), BRIEF: brief_text(corpus.brief)}
+    canary = str(uuid.uuid5(uuid.NAMESPACE_OID, corpus.made.identity))
+    texts |= {DISTRACTORS: _lines(others), AUDITS: _lines(audits)}
+    return {**texts, BRIEF: brief_text(corpus.brief), PAGE: corpus_page(corpus, canary)}
 
 
 def input_of(person: MadePerson, task: MadeTask, id_: str) -> dict[str, Any]:

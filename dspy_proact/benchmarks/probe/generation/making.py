@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from dspy_proact.benchmarks.probe import stand_in
+from dspy_proact.benchmarks.probe.corpus_report.task_summary import TaskSummary
 from dspy_proact.benchmarks.probe.generation.brief import ProbeBrief, brief_of
 from dspy_proact.benchmarks.probe.generation.corpus import TaskCorpus
 from dspy_proact.benchmarks.probe.generation.distractors import DistractorWork
@@ -128,8 +129,7 @@ class ProbeMaker:
 
     def headline(self, made: Made) -> Headline:
         """What was shown, as the page says it."""
-        tasks = sum(task.published for kept in made.kept for task in kept.item.tasks)
-        return Headline(f"{tasks} tasks of {len(made.kept)} people were made.", count=tasks)
+        return TaskSummary(self._corpus(made)).headline
 
     def _corpus(self, made: Made) -> TaskCorpus:
         prompts = {stage: program.fingerprint() for stage, program in self.programs.items()}
