@@ -14,6 +14,7 @@ from dspy_proact.benchmarks.probe.generation.values import (
     EvidenceReview,
     FilledParameter,
     ItemKind,
+    ListedItem,
     PlannedItem,
     Stated,
 )
@@ -49,6 +50,12 @@ class MadeItem(Frozen):
     item: DraftItem
     stated: tuple[Stated, ...] = ()
     """Of evidence, what it states and where."""
+
+    @property
+    def listed(self) -> ListedItem:
+        """As the adversary sees it."""
+        words, people = len(self.item.text.split()), len({self.item.author, *self.item.people} - {""})
+        return ListedItem(id=self.id, kind=self.kind, time=self.time, words=words, people=people)
 
     @property
     def shown(self) -> Item:

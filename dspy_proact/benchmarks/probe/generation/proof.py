@@ -21,11 +21,12 @@ that no order of arrival decides a rollout. The turn is the number of the task.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dspy_proact.benchmarks.probe.agents.programs import Single
 from dspy_proact.benchmarks.probe.generation.made import MadeItem, MadePerson, MadeTask, TaskProof
 from dspy_proact.benchmarks.probe.generation.roles import FindShortcut
-from dspy_proact.benchmarks.probe.generation.values import ListedItem, OfferedAction, Shortcut
+from dspy_proact.benchmarks.probe.generation.values import OfferedAction, Shortcut
 from dspy_proact.benchmarks.probe.judging import ProbeJudge, questions_of, verdicts
 from dspy_proact.benchmarks.probe.scoring import ProbeGrade, graded
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
@@ -34,7 +35,7 @@ from dspy_proact.errors import ContentError
 from dspy_proact.generation.attempt import Attempt, RuleError, all_of
 from dspy_proact.generation.maker import Proof, StageForecast
 from dspy_proact.programs.asking import Asking
-from dspy_proact.programs.program import Question
+from dspy_proact.programs.program import Program, Question
 
 SOLVER, TESTER, JUDGE, ADVERSARY = "solver", "tester", "judge", "adversary"
 """Roles that a proof asks."""
@@ -115,21 +116,36 @@ class Prover:
         """
         if self.level == "none":
             return []
-        answers, item = tasks * SAMPLES[self.level], 90 + round(1.5 * words)
-        less = tasks * evidence * (2 if evidence > 2 else 1)
-        common, graded_by = 1_500 + round(70 * actions), 1_400
-        solving = round(common + evidence * item)
+        answers, less = tasks * SAMPLES[self.level], tasks * evidence * (2 if evidence > 2 else 1)
+        known, item = _WORLD + _ACTION * actions, 45 + 1.5 * words
+        common = _instruction(self.solver) + known
+        solving, judging = common + evidence * item, 250 + _instruction(self.judge.identification)
+        looking = _instruction(self.adversary) + known + 26 * items
         # Name, role, calls, those of them in a row, tokens of a request, and of the answer.
         rows = [
             ("directed", SOLVER, answers, 1, solving, 260),
-            ("from less", SOLVER, less, 1, round(common + max(1, evidence - 1) * item), 240),
+            ("from less", SOLVER, less, 1, common + evidence / 2 * item, 240),
             ("fresh", TESTER, answers, 1, solving, 260),
-            ("verdicts of directed and fresh", JUDGE, 4 * answers, 4, graded_by, 200),
-            ("verdicts of from less", JUDGE, less, 1, graded_by, 200),
-            ("adversary", ADVERSARY, tasks, 1, round(common + 400 + 45 * items), 160),
-            ("verdicts of the adversary", JUDGE, tasks / 4, 1, graded_by, 200),
+            ("verdicts of directed and fresh", JUDGE, 4 * answers, 4, judging, 200),
+            ("verdicts of from less", JUDGE, less * 0.6, 1, judging, 200),
+            ("adversary", ADVERSARY, tasks, 1, looking, 160),
+            ("verdicts of the adversary", JUDGE, tasks / 4, 1, judging, 200),
         ]
-        return [StageForecast(*row[:3], *row[4:], in_a_row=row[3]) for row in rows]
+        return [
+            StageForecast(name, role, calls, round(prompt), completion, in_a_row=row)
+            for name, role, calls, row, prompt, completion in rows
+        ]
+
+
+_WORLD, _ACTION, _CHARACTERS_A_TOKEN = 900, 80, 4
+"""Tokens of a person's world and of an action, as is assumed; of a token, its characters."""
+
+
+def _instruction(program: Program) -> int:
+    """Tokens of a program's request without what its inputs say."""
+    signature: Any = program.predictors()[0].signature
+    messages = program.messages(dict.fromkeys(signature.input_fields, ""))
+    return sum(len(message["content"]) for message in messages) // _CHARACTERS_A_TOKEN
 
 
 @dataclass(frozen=True)
@@ -213,12 +229,12 @@ class _Test:
     async def shortcut(self) -> bool | None:
         """Whether the adversary names the action and the essential facets; None where that could not be graded."""
         person, number = self.person, self.task.number
-        items = sorted((*self.task.evidence, *person.distractors), key=lambda item: (item.time, item.id))
+        items = person.items_of(self.task)
         judge = self.attempt.asking(JUDGE, "verdict, adversary", number)
         inputs = {
             "world": person.world,
             "actions": [OfferedAction(**action.model_dump(exclude={"resolves"})) for action in person.actions],
-            "items": [listed(item) for item in items],
+            "items": [item.listed for item in items],
         }
         try:
             answer = await self.attempt.ask(ADVERSARY, "adversary", self.prover.adversary, turn=number, **inputs)
@@ -230,10 +246,3 @@ class _Test:
         except (ContentError, RuleError):
             return None
         return grade is not None and grade.identification > 0
-
-
-def listed(item: MadeItem) -> ListedItem:
-    """An item as the adversary sees it."""
-    draft = item.item
-    words, people = len(draft.text.split()), len({draft.author, *draft.people} - {""})
-    return ListedItem(id=item.id, kind=item.kind, time=item.time, words=words, people=people)
