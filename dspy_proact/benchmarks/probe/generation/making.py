@@ -9,12 +9,14 @@ from dspy_proact.benchmarks.probe.generation.brief import ProbeBrief, brief_of
 from dspy_proact.benchmarks.probe.generation.corpus import TaskCorpus
 from dspy_proact.benchmarks.probe.generation.distractors import DistractorWork
 from dspy_proact.benchmarks.probe.generation.draws import PersonSetting
+from dspy_proact.benchmarks.probe.generation.expected import expected, mean_forecast
 from dspy_proact.benchmarks.probe.generation.files import corpus_of, files_of
 from dspy_proact.benchmarks.probe.generation.made import LostTask, MadePerson, MadeTask
 from dspy_proact.benchmarks.probe.generation.person import PersonWork, Workload, written_world
 from dspy_proact.benchmarks.probe.generation.proof import Prover
 from dspy_proact.benchmarks.probe.generation.roles import programs
 from dspy_proact.benchmarks.probe.generation.values import DraftWorld
+from dspy_proact.benchmarks.probe.task import Difficulty
 from dspy_proact.generation.attempt import Attempt, Mend, RuleError, all_of
 from dspy_proact.generation.maker import Made, Making, Proof, StageForecast, joint_fingerprint
 from dspy_proact.models import Role
@@ -120,8 +122,11 @@ class ProbeMaker:
         return joint_fingerprint((*self.programs.values(), *self.prover.programs))
 
     def forecast(self) -> Sequence[StageForecast]:
-        """The calls of one person, all of whose tasks are made at once."""
-        return []
+        """The calls of one person, nothing of whom is made twice."""
+        named = self.brief.tasks.difficulty
+        levels: Sequence[Difficulty] = ("easy", "medium", "hard") if named == "mixed" else (named,)
+        of_levels = [expected(self.brief, self.programs, self.prover, level) for level in levels]
+        return [mean_forecast(stages) for stages in zip(*of_levels, strict=True)]
 
     def files(self, made: Made) -> Mapping[str, str]:
         """Tasks in the official layout, distractors with their reasons, audits, brief, datasheet and page."""
