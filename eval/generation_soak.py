@@ -1,12 +1,14 @@
 """A corpus whose making is killed again and again at full width ends as if it had not been.
 
     python eval/generation_soak.py --kills 50
+    python eval/generation_soak.py --kills 50 --of probe
 
-Dialogues are made at a simulated provider, which answers as the stand-in does, or with `--notes` notes of a made-up
-benchmark, by answers that break rules now and then. The making has 32 calls in flight and is killed (SIGKILL) at random
-moments: when as many requests have come as a seed draws, half of the time while later ones get no answer. The same call
-goes on each time. At the end the files must be those of a corpus that nobody killed, the time it was begun apart, no
-logged call may have been sent again, and the provider must have counted at most 32 calls a kill beyond it.
+Dialogues of ProactBench, or people with tasks of PROBE, are made at a simulated provider, which answers as the stand-in
+does; or notes of a made-up benchmark, by answers that break rules now and then. The making has 32 calls in flight and
+is killed (SIGKILL) at random moments: when as many requests have come as a seed draws, half of the time while later
+ones get no answer. The same call goes on each time. At the end the files must be those of a corpus that nobody killed,
+the time it was begun apart, no logged call may have been sent again, and the provider must have counted at most 32
+calls a kill beyond it.
 """
 
 import argparse
@@ -27,7 +29,8 @@ from support.provider import SimulatedProvider, killed, slow
 from dspy_proact import Gate, Generation, ModelSpec
 
 WIDTH, SEED = 32, 20261128
-QUICK = 8  # notes
+ITEMS = {"proactbench": (20, 2), "probe": (6, 1), "notes": (60, 8)}
+"""By what is made, how many items, and how many of a quick check."""
 
 
 def faults(kind: str, text: str) -> str | None:
@@ -37,17 +40,17 @@ def faults(kind: str, text: str) -> str | None:
     return json.dumps(broken.get(kind, {})) if draw == 0 else None
 
 
-def making(base: str, dialogues: int, *, notes: bool) -> Generation:
+def making(base: str, items: int, of: str) -> Generation:
     """What is killed."""
     gate = Gate(concurrency=WIDTH)
-    if not notes:
-        return made_at(base, dialogues, gate)
+    if of != "notes":
+        return made_at(base, items, gate, of)
     model = ModelSpec(name="openai/any", api_base=base)
-    return Generation(None, model, items=dialogues, gate=gate, benchmark=NotesBench())
+    return Generation(None, model, items=items, gate=gate, benchmark=NotesBench())
 
 
-def begun(folder: Path, base: str, dialogues: int, *, notes: bool) -> "subprocess.Popen[bytes]":
-    how = ["--out", folder, "--at", base, "--dialogues", str(dialogues), *(["--notes"] if notes else [])]
+def begun(folder: Path, base: str, items: int, of: str) -> "subprocess.Popen[bytes]":
+    how = ["--out", folder, "--at", base, "--items", str(items), "--of", of]
     return subprocess.Popen([sys.executable, __file__, *how])
 
 
@@ -69,34 +72,34 @@ def requests(folder: Path) -> Counter[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--quick", action="store_true", help=f"2 kills of a corpus of {QUICK} notes, or of 2 dialogues")
-    parser.add_argument("--notes", action="store_true", help="of a made-up benchmark, whose answers break rules")
-    parser.add_argument("--dialogues", type=int, help="20 by default, and 60 notes")
+    parser.add_argument("--quick", action="store_true", help="2 kills of the smallest corpus")
+    parser.add_argument("--of", choices=ITEMS, default="proactbench", help="notes are of a made-up benchmark")
+    parser.add_argument("--items", type=int, help="to make: 20 dialogues by default, 6 people, or 60 notes")
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--at", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    notes, quick = options.notes, options.quick
-    kills = 2 if quick else options.kills
-    dialogues = options.dialogues or ((QUICK if notes else 2) if quick else (60 if notes else 20))
+    kills, of = 2 if options.quick else options.kills, options.of
+    items = options.items or ITEMS[of][options.quick]
     if options.out:
-        making(options.at, dialogues, notes=notes).run(options.out)
+        making(options.at, items, of).run(options.out)
         return
 
-    moment, done, script = random.Random(SEED), 0, NotesScript(faults) if notes else as_stand_in
+    moment, done = random.Random(SEED), 0
+    script = NotesScript(faults) if of == "notes" else partial(as_stand_in, benchmark=of)
     with tempfile.TemporaryDirectory() as name, SimulatedProvider(script) as provider:
         folder, base = Path(name), provider.base("any")
-        task = making(base, dialogues, notes=notes)
+        task = making(base, items, of)
         expected = task.forecast()
         task.run(folder / "smooth")
         needed, tokens = provider.received.total(), provider.tokens
-        again = partial(begun, folder / "killed", base, dialogues, notes=notes)
+        again = partial(begun, folder / "killed", base, items, of)
         while done < kills:
             after, pause = moment.randint(1, needed // kills), moment.uniform(0, 0.05)
             if not killed(provider, again, after, pause, script=slow(script, 0.005), stalls=done % 2 == 0):
                 break
             done += 1
         provider.script = script
-        making(base, dialogues, notes=notes).run(folder / "killed")
+        making(base, items, of).run(folder / "killed")
         extra = provider.received.total() - 2 * needed
         smooth, broken = content(folder / "smooth"), content(folder / "killed")
         unequal = sorted(name for name in {*smooth, *broken} if smooth.get(name) != broken.get(name))

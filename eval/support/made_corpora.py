@@ -1,22 +1,26 @@
 """Corpora that are made at a simulated provider, which answers as the embedded stand-in does."""
 
 from dspy_proact import Gate, Generation, ModelSpec
-from dspy_proact.benchmarks.proactbench.generation.making import ROLES
+from dspy_proact.benchmarks.proactbench.generation import making as proactbench
+from dspy_proact.benchmarks.probe.generation import making as probe
 from support.provider import Received, Scripted
 
 CHARACTERS_A_TOKEN = 4
+ROLES = {"proactbench": proactbench.ROLES, "probe": probe.ROLES}
+"""By benchmark."""
 
 
-def as_stand_in(received: Received, most: int | None = None) -> Scripted:
+def as_stand_in(received: Received, most: int | None = None, benchmark: str = "proactbench") -> Scripted:
     """What the stand-in of a role answers; tokens are counted as four characters each.
 
     Args:
         received: The request.
+        benchmark: Of which a corpus is made.
         most: Characters up to which responses of assistants are filled with sentences that take up nothing.
     """
     messages = [(message["role"], message["content"]) for message in received.body["messages"]]
     system = "".join(text for role, text in messages if role == "system")
-    stand_in = ROLES[received.role].stand_in
+    stand_in = ROLES[benchmark][received.role].stand_in
     assert stand_in, "every role has one"
     answer = stand_in(system, [message for message in messages if message[0] != "system"])
     if most and received.role in ("assistant", "tester"):
@@ -26,14 +30,16 @@ def as_stand_in(received: Received, most: int | None = None) -> Scripted:
     return Scripted(answer, usage={name: count // CHARACTERS_A_TOKEN for name, count in counts.items()})
 
 
-def made_at(base: str, dialogues: int, gate: Gate) -> Generation:
+def made_at(base: str, items: int, gate: Gate, benchmark: str = "proactbench") -> Generation:
     """A corpus of the bundled brief, with full proof; the provider answers each role at an address of its own.
 
     `base` is the provider's address of the role `any`.
     """
     model = ModelSpec(name="openai/any", api_base=base)
-    roles = {name: ModelSpec(name="openai/any", api_base=base.replace("/any/", f"/{name}/")) for name in ROLES}
-    return Generation(None, model, roles, items=dialogues, gate=gate)
+    roles = {
+        name: ModelSpec(name="openai/any", api_base=base.replace("/any/", f"/{name}/")) for name in ROLES[benchmark]
+    }
+    return Generation(None, model, roles, items=items, gate=gate, benchmark=benchmark)
 
 
 _FILLING = (

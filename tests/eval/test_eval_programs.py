@@ -36,7 +36,7 @@ def test_a_soak_finds_nothing(tmp_path, name):
     with loaded(PROGRAMS / name) as program:
         if hasattr(program, "subprocess"):
             program.subprocess = child.Processes()
-        options = ["--notes"] if name == "generation_soak.py" else []
+        options = ["--of", "notes"] if name == "generation_soak.py" else []
         done = ended(program.main, PROGRAMS / name, "--quick", *options, folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 
