@@ -7,6 +7,7 @@ from dspy_proact.audit.auditing import AuditedCorpus, Auditing, AuditItem
 from dspy_proact.audit.check import AuditCheck, Finding
 from dspy_proact.benchmarks.probe.agents.tools import ToolRow
 from dspy_proact.benchmarks.probe.corpus import load_tasks
+from dspy_proact.benchmarks.probe.gates import gates_of
 from dspy_proact.benchmarks.probe.task import ProbeView
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.archives import Archive
@@ -66,6 +67,7 @@ def _item(case: Case) -> AuditItem:
 def _checks(corpus: AuditedCorpus) -> Iterator[AuditCheck]:
     tasks: tuple[Case, ...] = corpus.content
     yield _repeated_items(tasks)
+    yield from gates_of(tasks)
 
 
 def _repeated_items(tasks: tuple[Case, ...]) -> AuditCheck:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from dspy_proact.benchmarks.probe.agents.tools import ToolRow
 from dspy_proact.benchmarks.probe.settings import BaselineName
-from dspy_proact.benchmarks.probe.task import PARTS, Item, Solution, TaskView
+from dspy_proact.benchmarks.probe.task import PARTS, Item, Solution, TaskView, World
 from dspy_proact.evaluation.text_ranking import WordRanking, ranked
 
 _URGENT = re.compile(
@@ -19,6 +19,15 @@ _URGENT = re.compile(
 )
 _PREFIXES = {"email": "email", "event": "calendar", "document": "document"}
 """By kind, how the official ids of distractors begin."""
+
+
+def world_text(world: World) -> str:
+    """What is known of a person's work and people before anything is read."""
+    at = world.organisation
+    words = [world.occupation, world.about, world.work_style, at.department, *at.key_meetings]
+    words += [*world.current_priorities, *world.pain_points]
+    words += [f"{known.name} {known.relationship_context}" for known in world.relationships]
+    return "\n".join(words)
 
 
 def by_rule(task: TaskView, rule: BaselineName, take: int) -> Solution:
@@ -39,11 +48,7 @@ def by_rule(task: TaskView, rule: BaselineName, take: int) -> Solution:
         case "urgent":  # the items with most words of urgency; none without any
             scores = [len(_URGENT.findall(record.words)) for record in records]
         case "bm25":  # the items nearest to the words of the person's world
-            world, at = task.world, task.world.organisation
-            words = [world.occupation, world.about, world.work_style, at.department, *at.key_meetings]
-            words += [*world.current_priorities, *world.pain_points]
-            words += [f"{known.name} {known.relationship_context}" for known in world.relationships]
-            scores = WordRanking([record.words for record in records]).scores("\n".join(words))
+            scores = WordRanking([record.words for record in records]).scores(world_text(task.world))
         case _:
             named = items[:take] if rule == "first" else items
     named = [items[index] for index in ranked(scores)[:take]] if named is None else named  # of equal ones the first

@@ -125,8 +125,8 @@ def sanitized(case: Case, seed: int = 0) -> Case:
             digest = _digest(digest)
         ids[item.id] = new
     bare = tuple(item.model_copy(update={"id": ids[item.id], "stamps": None}) for item in items)
-    gold = gold.model_copy(update={"evidence": tuple(ids[id_] for id_ in gold.evidence)})
-    return replace(case, view=view.model_copy(update={"items": bare, "gold": gold}))
+    gold = gold.model_copy(update={"evidence": tuple(ids[id_] for id_ in gold.evidence), "supported_by": {}})
+    return replace(case, view=view.model_copy(update={"items": bare, "gold": gold, "unread": {}}))
 
 
 def _reason(error: CorpusError) -> str:

@@ -24,6 +24,7 @@ from dspy_proact.benchmarks.probe.task import (
     ParameterType,
     ProbeView,
     Relationship,
+    Support,
     World,
 )
 from dspy_proact.files.rows import Id, JsonFile, Name, RawPart, Text, misfit
@@ -36,7 +37,7 @@ _DROPPED = frozenset(
     """
     annotation_instructions checklist_id checklist_idx created_at description distractor_ids edited evidence_required
     expected_sources metadata previous_action_idx problem_description required_items searchable_artifacts
-    solves_bottleneck supported_by tags target_problem updated_at world_model
+    solves_bottleneck tags target_problem updated_at world_model
     """.split()  # noqa: SIM905 - a list of words is read as words
 )
 """Known fields that are not read, by their own names. `world_model` is that of the output, the input's once more."""
@@ -59,7 +60,7 @@ def read_task(key: str, task: JsonFile, right: JsonFile, ignored: Counter[str]) 
             with suppress(ValueError):  # the format of a time is free
                 days.append(date.fromisoformat(item.timestamp[:10]))
     newest = f"{max(days):%A %Y-%m-%d}" if days else ""  # official files give no other day
-    view = ProbeView(world=world.world(newest), items=items, actions=actions, gold=gold)
+    view = ProbeView(world=world.world(newest), items=items, actions=actions, gold=gold, unread=source.unread())
     ignored.update({name: n for name, n in unknown.items() if name.rpartition(".")[2] not in _DROPPED})
     meta, generator = {"person": world.persona_id}, output.metadata.get("model")
     if isinstance(generator, str):
@@ -106,6 +107,10 @@ def _gold(output: "_Output", items: set[str], actions: set[str], right: JsonFile
         facets=output.bottleneck.facets,
         action=action,
         parameters=parameters,
+        supported_by={
+            name: Support(item=support) if isinstance(support, str) else Support(**support.known())
+            for name, support in output.checklist.required_steps[steps[0]].success_criteria.supported_by.items()
+        },
     )
 
 
@@ -191,15 +196,36 @@ class _Input(RawPart):
                 if (before := first.setdefault(part.id, index)) != index:
                     yield f"{path}[{index}].id", f"{shown(part.id)} is at [{before}] already; an id stands once"
 
+    def unread(self) -> dict[str, tuple[str, ...]]:
+        """By id, and under the empty id of the input, the names of fields that are filled and not read."""
+        names = {"": _filled(self.model_extra)}
+        for item in self.data_points:
+            fields, content = item.model_extra or {}, _KINDS[item.type].model_fields
+            payload = {name: value for name, value in item.payload.items() if name not in content or name == "stamps"}
+            further = {name: value for name, value in fields.items() if name not in _STAMPS}
+            names[item.id] = (*_filled(further), *(f"payload.{name}" for name in _filled(payload)))
+        names |= {action.id: _filled(action.model_extra) for action in self.world_model.available_actions}
+        return {id_: unread for id_, unread in names.items() if unread}
+
+
+def _filled(fields: dict[str, Any] | None) -> tuple[str, ...]:
+    """The names of fields with something in them."""
+    return tuple(name for name, value in (fields or {}).items() if value not in (None, "", [], {}))
+
 
 class _Bottleneck(RawPart):
     description: Text
     facets: Facets | None = None
 
 
+class _Support(Support, RawPart):
+    pass
+
+
 class _Criteria(RawPart):
     correct_action: Id | None = None
     correct_parameters: dict[str, Any] | None = None
+    supported_by: dict[str, str | _Support] = Field(default={})
 
 
 class _Step(RawPart):

@@ -154,6 +154,15 @@ class Facets(Frozen):
     impact_scope: Text | None = None
 
 
+class Support(Frozen):
+    """Where the right value of a parameter can be read."""
+
+    item: str
+    """Id of the item."""
+    quote: str = ""
+    """The passage from which the value follows; empty where the file names the item alone."""
+
+
 class Gold(Frozen):
     """The right answer. No program that answers a task receives any of it."""
 
@@ -166,6 +175,8 @@ class Gold(Frozen):
     action: str
     """Id of the one action that resolves it."""
     parameters: dict[str, Any]
+    supported_by: dict[str, Support] = Field(default_factory=dict[str, Support], exclude=True)
+    """By parameter; empty in the official files. Only checks of a corpus read it, and it is part of no run."""
 
 
 class TaskView(Frozen):
@@ -185,6 +196,9 @@ class ProbeView(TaskView):
     """What a run keeps of a task."""
 
     gold: Gold
+    unread: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]], exclude=True)
+    """By id of an item or an action, the names of further fields that the file fills, and under the empty id those of
+    the input. Only checks of a corpus read them, and they are part of no run."""
 
     @property
     def task(self) -> TaskView:
