@@ -10,11 +10,16 @@ from dspy_proact.benchmarks.proactbench.corpus.personas import attribution
 from dspy_proact.benchmarks.proactbench.generation.made import CorpusProof, Effect, MadeCorpus
 from dspy_proact.benchmarks.proactbench.report.made_summary import PHASES, MadeSummary, effect_rows
 from dspy_proact.plain_text import encodable
-from dspy_proact.publish.markdown import block, canary_of, code, table_lines, unmarked
+from dspy_proact.publish.made_lines import (
+    ROWS,
+    diversity_lines,
+    dropped_lines,
+    ending_lines,
+    head_lines,
+    making_lines,
+)
+from dspy_proact.publish.markdown import block, canary_of, code, table_lines
 from dspy_proact.report.numbers import counted, listed, percent, points_of
-
-_ROWS = 20
-"""Rows of a table of reasons."""
 
 
 def canary(corpus: MadeCorpus) -> str:
@@ -30,14 +35,8 @@ def datasheet(corpus: MadeCorpus) -> str:
 
 
 def _head(summary: MadeSummary) -> Iterator[str]:
-    yield f"# Datasheet: dialogues for {code(summary.corpus.brief.product.name)}"
-    yield ""
-    yield unmarked(summary.headline.text)
-    if summary.headline.caveats:
-        yield ""
-        yield from (f"- {caveat}" for caveat in summary.headline.caveats)
-    yield ""
-    yield f"Benchmark data: it should never be in training data. Canary GUID {canary(summary.corpus)}"
+    title = f"dialogues for {code(summary.corpus.brief.product.name)}"
+    yield from head_lines(title, summary.headline, summary.corpus.made)
 
 
 def _motivation(summary: MadeSummary) -> Iterator[str]:
@@ -96,12 +95,7 @@ def _process(summary: MadeSummary) -> Iterator[str]:
         "repeated, then the attempt is dropped, three of them at most for each dialogue."
     )
     yield ""
-    rows = [(role, ", ".join(code(name) for name in names)) for role, names in corpus.models.items()]
-    yield from table_lines(("role", "model"), rows)
-    yield ""
-    yield f"- Seed: {corpus.made.seed}"
-    yield f"- Identity: sha256 {corpus.made.identity}"
-    yield from (f"- Prompt of {stage}: sha256 {digest}" for stage, digest in corpus.prompts.items())
+    yield from making_lines(corpus.models, corpus.made, corpus.prompts)
 
 
 def _effects(effects: Mapping[str, Effect]) -> Iterator[str]:
@@ -189,21 +183,9 @@ def _diversity(summary: MadeSummary) -> Iterator[str]:
     coverage = summary.coverage
     yield f"- Cells of {' x '.join(coverage.columns)} without a trigger: {coverage.empty:,} of {coverage.cells:,}"
     empty = coverage.empty_cells("domain", "phase")
-    cells = f": {listed([f'{code(domain)} {phase}' for domain, phase in empty[:_ROWS]])}" if empty else ""
+    cells = f": {listed([f'{code(domain)} {phase}' for domain, phase in empty[:ROWS]])}" if empty else ""
     yield f"- Of domain x phase: {len(empty)} of {len(coverage.columns['domain']) * len(PHASES)}{cells}"
-    for name, common in summary.common.items():
-        values = [f"{code(value.value, 80)} in {value.count} of {value.total}" for value in common]
-        yield f"- Commonest {name}: {', '.join(values) or 'none in more than one dialogue'}"
-    yield from (
-        f"- Near duplicates among {name} (3-gram Jaccard of .5 or more): {counted(len(pairs), 'pair')}"
-        for name, pairs in summary.alike.items()
-    )
-    yield from (
-        f"- Words of {name}: median {lengths.median:g}, quartiles {lengths.lower:g} and {lengths.upper:g}, "
-        f"from {lengths.least} to {lengths.most}, {lengths.count} texts"
-        for name, lengths in summary.lengths.items()
-        if lengths
-    )
+    yield from diversity_lines(summary.common, summary.alike, summary.lengths, "dialogue")
 
 
 def _dropped(summary: MadeSummary) -> Iterator[str]:
@@ -216,14 +198,7 @@ def _dropped(summary: MadeSummary) -> Iterator[str]:
         f"could not be made. Of the dialogues that were, {counted(lost, 'trigger')} {'is' if lost == 1 else 'are'} not "
         "in the corpus."
     )
-    if summary.repairs:
-        rows = [(code(row.stage), code(row.rule), row.repeated, row.mended, row.dropped) for row in summary.repairs]
-        yield ""
-        yield from table_lines(("stage", "rule", "asked again", "mended", "dropped"), rows[:_ROWS])
-    if lost:
-        yield ""
-        rejections = [(code(reason), count) for reason, count in summary.rejections[:_ROWS]]
-        yield from table_lines(("why a trigger is not in it", "triggers"), rejections)
+    yield from dropped_lines(summary.repairs, summary.rejections, "why a trigger is not in it", "triggers")
 
 
 def _limits(summary: MadeSummary) -> Iterator[str]:
@@ -235,8 +210,8 @@ def _limits(summary: MadeSummary) -> Iterator[str]:
     yield "- The proof shows that a pass depends on the planted facts, not that the act is what people would want."
     yield "- Users are played by models: real ones disclose less neatly, and in other words."
     if general:
-        turns = ", ".join(f"dialogue {dialogue.slot} turn {trigger.turn}" for dialogue, trigger in general[:_ROWS])
-        more = f" and {len(general) - _ROWS} more" if len(general) > _ROWS else ""
+        turns = ", ".join(f"dialogue {dialogue.slot} turn {trigger.turn}" for dialogue, trigger in general[:ROWS])
+        more = f" and {len(general) - ROWS} more" if len(general) > ROWS else ""
         yield f"- Consequences that rest on general knowledge, to be reviewed first: {turns}{more}."
     else:
         yield "- Every consequence rests on the product's text."
@@ -247,8 +222,4 @@ def _distribution(summary: MadeSummary) -> Iterator[str]:
     yield ""
     yield f"- {attribution(summary.corpus.brief.users.personas)}"
     yield "- The texts of the brief are of the person who wrote it."
-    yield (
-        "- Whoever publishes this corpus chooses its licence; the terms of the models' providers may limit it. None is "
-        "granted here."
-    )
-    yield f"- Keep the canary GUID with every copy: {canary(summary.corpus)}"
+    yield from ending_lines(summary.corpus.made)

@@ -7,18 +7,19 @@ all. Plans, reasons, reviews and proofs stand in files of their own.
 import json
 import re
 import unicodedata
-import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from dspy_proact.benchmarks.probe.corpus_report.task_datasheet import datasheet
 from dspy_proact.benchmarks.probe.corpus_report.task_page import corpus_page
 from dspy_proact.benchmarks.probe.generation.brief import ProbeBrief, brief_text
 from dspy_proact.benchmarks.probe.generation.corpus import TaskCorpus, proof_of
 from dspy_proact.benchmarks.probe.generation.made import MadeItem, MadePerson, MadeTask
 from dspy_proact.generation.maker import Kept, Made, Proof
+from dspy_proact.publish.markdown import canary_of
 
 TASKS, DISTRACTORS, AUDITS = "tasks", "distractors.jsonl", "audits.jsonl"
-BRIEF, PAGE = "brief.toml", "corpus.html"
+BRIEF, DATASHEET, PAGE = "brief.toml", "datasheet.md", "corpus.html"
 
 
 def corpus_of(
@@ -51,7 +52,7 @@ def corpus_of(
 
 
 def files_of(corpus: TaskCorpus) -> dict[str, str]:
-    """Names and contents of the tasks, of the private side, of the brief and of the page."""
+    """Names and contents of the tasks, of the private side, of the brief, of the datasheet and of the page."""
     texts, others, audits = dict[str, str](), list[Any](), list[Any]()
     for kept in corpus.made.kept:
         person, id_ = kept.item, corpus.people[kept.slot]
@@ -65,9 +66,9 @@ def files_of(corpus: TaskCorpus) -> dict[str, str]:
         for item in person.distractors:
             order = item.order.model_dump(include={"strategy", "near"})
             others.append({"item": item.id, "person": id_, **order, "why_not": item.why_not})
-    canary = str(uuid.uuid5(uuid.NAMESPACE_OID, corpus.made.identity))
+    page = corpus_page(corpus, canary_of(corpus.made.identity))
     texts |= {DISTRACTORS: _lines(others), AUDITS: _lines(audits)}
-    return {**texts, BRIEF: brief_text(corpus.brief), PAGE: corpus_page(corpus, canary)}
+    return {**texts, BRIEF: brief_text(corpus.brief), DATASHEET: datasheet(corpus), PAGE: page}
 
 
 def input_of(person: MadePerson, task: MadeTask, id_: str) -> dict[str, Any]:
