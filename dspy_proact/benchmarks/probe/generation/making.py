@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from dspy_proact.benchmarks.probe import stand_in
 from dspy_proact.benchmarks.probe.corpus_report.task_summary import TaskSummary
+from dspy_proact.benchmarks.probe.embedded_auditor import auditor, solver
+from dspy_proact.benchmarks.probe.embedded_generation import writer
 from dspy_proact.benchmarks.probe.generation.brief import ProbeBrief, brief_of
 from dspy_proact.benchmarks.probe.generation.corpus import TaskCorpus
 from dspy_proact.benchmarks.probe.generation.distractors import DistractorWork
@@ -23,13 +25,13 @@ from dspy_proact.models import Role
 from dspy_proact.stats import Headline
 
 ROLES = {
-    "planner": Role("planner", "roles.planner", "verdict", None),
-    "writer": Role("writer", "roles.writer", "verdict", None),
-    "auditor": Role("auditor", "roles.auditor", "verdict", None),
-    "solver": Role("solver", "roles.solver", "response", stand_in.agent_answer),
+    "planner": Role("planner", "roles.planner", "verdict", writer),
+    "writer": Role("writer", "roles.writer", "verdict", writer),
+    "auditor": Role("auditor", "roles.auditor", "verdict", auditor),
+    "solver": Role("solver", "roles.solver", "response", solver),
     "judge": Role("judge", "judge", "verdict", stand_in.judge_answer, 0.0),
-    "tester": Role("tester", "roles.tester", "response", stand_in.agent_answer),
-    "adversary": Role("adversary", "roles.adversary", "response", None),
+    "tester": Role("tester", "roles.tester", "response", solver),
+    "adversary": Role("adversary", "roles.adversary", "response", auditor),
 }
 """By the name that a person gives."""
 
