@@ -14,6 +14,7 @@ from dspy_proact.cli.options.benchmark import (
     ANSWERED_CORPUS,
     READ_BENCHMARK,
     BenchmarkChoice,
+    corpus_option,
     labels_section,
     results_of,
     summary_of,
@@ -334,24 +335,32 @@ def compare(
 @verb(
     "leaderboard",
     READ_BENCHMARK,
+    corpus_option("Rank runs on this corpus alone, such as a published one of your own, without published scores."),
     Section(
         Heading.OUTPUT,
         option.file("--html", "Write a page for a browser: every model by stratum; - for standard output."),
         option.explain(),
         option.as_json("the leaderboard"),
     ),
-    first="--html --benchmark --explain --json",
+    first="--corpus --html --benchmark --explain --json",
     example="dspy-proact leaderboard runs/mine --html models.html",
     brief="Rank runs among published scores.",
 )
 @click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path(path_type=Path))
 def leaderboard(
-    runs: tuple[Path, ...], chosen: BenchmarkChoice, html: Path | None, explain: bool, as_json: bool
+    runs: tuple[Path, ...],
+    chosen: BenchmarkChoice,
+    corpus: str | None,
+    html: Path | None,
+    explain: bool,
+    as_json: bool,
 ) -> None:
     """Print the published scores of a benchmark in order, and each RUN with how its conditions differ.
 
     A run is ranked among them if it was made under their conditions; any other run, and a results file, stands below
     the line. The strict score ranks, in which unscored cases count 0; published scores leave them out.
+
+    With --corpus the RUNs on it are ranked among themselves, where they are judged alike.
     """
     from dspy_proact.report import leaderboard as put_in_order
     from dspy_proact.report import leaderboard_document, print_leaderboard
@@ -359,7 +368,7 @@ def leaderboard(
     declared = chosen.known(*runs)
     if html and (flag := first_typed(("--json", "--explain"))):
         raise UsageError(f"--html and {flag} are mutually exclusive")
-    board = put_in_order([summary_of(run) for run in runs], declared)
+    board = put_in_order([summary_of(run) for run in runs], declared, corpus)
     if html:
         from dspy_proact.report.page import leaderboard_page
 

@@ -17,16 +17,17 @@ from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.checks import checked
 from dspy_proact.evaluation.published import Counts, Published, PublishedRow, equal_steps, pooled, published_rows
 from dspy_proact.evaluation.registry import benchmark_of
-from dspy_proact.report.numbers import listed
+from dspy_proact.report.corpus_ranking import SCORE, UNKNOWN_ORIGIN, conditions_on
+from dspy_proact.report.numbers import listed, name_or
 from dspy_proact.report.summary import Summary
+from dspy_proact.runs import CorpusRecord
 from dspy_proact.stand_in import stand_in_note
 from dspy_proact.stats import DESIGN_EFFECT, Counted, Estimate, competition_ranks, rank_ranges
 
 MOST_UNSCORED = 0.05
 """Share of its cases that a ranked run may have without a score."""
-UNKNOWN_ORIGIN = "a results file does not say which judge, prompt and decoding made it"
-SCORE, STRICT, MACRO = "score", "strict", "macro"
-"""Columns of every benchmark: the mean score over what was scored and over all that were tried; the mean of strata."""
+STRICT, MACRO = "strict", "macro"
+"""Columns of every benchmark beside the score over what was scored: that over all tried, and the mean of strata."""
 _MEANS = (SCORE, MACRO)
 """Headlines that have a strict score beside them."""
 _COUNTS_ONLY = "counts alone, without groups, give no interval; see the rank range"
@@ -91,9 +92,18 @@ class Leaderboard:
     columns: Mapping[str, str]
     """Heading of each column, by name; the first is of the score that ranks."""
     summaries: tuple[Summary, ...] = ()
+    terms: Published | None = None
+    """What runs on a corpus of one's own have alike; None where they stand with published rows."""
+    corpus: CorpusRecord | None = None
+    """Of one's own, on which all runs are."""
 
     def __repr__(self) -> str:
         return f"Leaderboard({self.declared.name!r}, {len(self.ranked)} ranked, {len(self.runs)} runs)"
+
+    @property
+    def corpus_name(self) -> str:
+        """Of the corpus of one's own, as a sentence has it."""
+        return name_or(Path(self.corpus.name).name if self.corpus else "", "this corpus")
 
     @property
     def counts(self) -> set[str]:
@@ -103,8 +113,9 @@ class Leaderboard:
     @property
     def published(self) -> Published:
         """What its rows are of."""
-        assert self.declared.published is not None, "a leaderboard has published rows"
-        return self.declared.published
+        published = self.terms or self.declared.published
+        assert published is not None, "a leaderboard has published rows, or runs on one corpus"
+        return published
 
     @property
     def ranking(self) -> str:
@@ -149,39 +160,52 @@ class Leaderboard:
         return any(entry.rank is not None or not (entry.counts or entry.embedded) for entry in self.runs)
 
 
-def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | str | None = None) -> Leaderboard:
+def leaderboard(
+    runs: Sequence[Summary] = (),
+    benchmark: Benchmark[Any, Any] | str | None = None,
+    corpus: str | Path | None = None,
+) -> Leaderboard:
     """Put the published rows of a benchmark in order, and runs or results files of it with them, each once.
 
-    The benchmark is given by its name, its file, or itself; None for that of the runs, or the first one.
+    The benchmark is given by its name, its file, or itself; None for that of the runs, or the first one. With a corpus,
+    such as a published one that was made, the runs on it are ranked, and no published row is among them.
 
-    Raises a `UsageError` where nothing was published, one path is given twice, or a run is of another benchmark.
+    Raises a `UsageError` where nothing was published, one path is given twice, or a run is of another benchmark or
+    corpus.
     """
     declared = benchmark_of(next((run.benchmark for run in runs), None), benchmark)
-    rows = checked(declared, "published", published_rows(declared))
-    if declared.published is None or not rows:
-        raise UsageError(f"{declared.name}: it has no leaderboard; `compare` takes its runs")
+    rows = () if corpus is not None else checked(declared, "published", published_rows(declared))
+    if corpus is None and not (declared.published and rows):
+        raise UsageError(f"{declared.name}: it has no leaderboard; `compare` takes its runs, and so does `corpus` here")
     paths = [Path(run.path).resolve() for run in runs]
     if again := next((run.path for run, path in zip(runs, paths, strict=True) if paths.count(path) > 1), None):
         raise UsageError(f"{again}: given twice; name each run once")
     if strange := next((run for run in runs if run.benchmark != declared.name), None):
         raise UsageError(f"{strange.path}: of {strange.benchmark!r}; the leaderboard is of {declared.name}")
-    headline = declared.published.headline
-    columns = dict(declared.published.columns) or {name: name for name in rows[0].scores}
+    terms, record = conditions_on(declared, runs, str(corpus)) if corpus is not None else (None, None)
+    published = terms or declared.published
+    assert published is not None, "rows were published, or there are terms"
+    headline = published.headline
+    columns = dict(published.columns) or {name: name for name in (rows[0].scores if rows else [headline])}
     columns = {headline: columns.get(headline, headline), **columns}
-    with_counts = headline == SCORE and any(row.counts for row in rows)
+    with_counts = headline == SCORE and (not rows or any(row.counts for row in rows))
     known = {STRICT: STRICT, **columns}
     worths = _label_scores(declared, runs)
     entries = [_published(row, known, headline, worths) for row in rows]
+    shown = terms is not None and all(stand_in_note(run.roles) for run in runs)
     most = max([row.cases or pooled(row.counts.values()).total for row in rows] + [_scored(run) for run in runs])
     most = max([most, *(run.manifest.corpus.cases for run in runs if run.manifest)])
-    entries += [_run(declared, declared.published, run, known, with_counts=with_counts, most=most) for run in runs]
-    rankable = [entry for entry in entries if not entry.differences and entry.kind in (rows[0].kind, "run")]
+    entries += [
+        _run(declared, published, run, known, with_counts=with_counts, most=most, embedded=shown) for run in runs
+    ]
+    kinds = ("run", *(row.kind for row in rows[:1]))
+    rankable = [entry for entry in entries if not entry.differences and entry.kind in kinds]
     if STRICT in columns or any(entry.scores[STRICT].value != entry.scores[headline].value for entry in rankable):
         columns = known
     ranked = _with_ranks(rankable, next(iter(columns)), headline)
     rest = [entry for entry in entries if entry not in rankable]
-    shown = [replace(entry, scores={name: entry.scores[name] for name in columns}) for entry in (*ranked, *rest)]
-    return Leaderboard(declared, tuple(shown), columns, tuple(runs))
+    cut = [replace(entry, scores={name: entry.scores[name] for name in columns}) for entry in (*ranked, *rest)]
+    return Leaderboard(declared, tuple(cut), columns, tuple(runs), terms, record)
 
 
 def _with_ranks(entries: Sequence[LeaderboardRow], strict: str, lenient: str) -> list[LeaderboardRow]:
@@ -245,8 +269,12 @@ def _run(
     *,
     with_counts: bool,
     most: int,
+    embedded: bool,
 ) -> LeaderboardRow:
-    """A run, and how it differs from the rows; `most` is the largest number of cases of any of them."""
+    """A run, and how it differs from the rows; `most` is the largest number of cases of any of them.
+
+    One of a stand-in is ranked where all are (`embedded`).
+    """
     headline = published.headline
     strict = (run.macro if headline == MACRO else run.micro).strict_weighted
     own = {SCORE: run.micro.weighted, STRICT: strict, MACRO: run.macro.weighted}
@@ -255,7 +283,7 @@ def _run(
     known = {**measures, **strata, **own}
     if headline not in _MEANS:
         known[STRICT] = known.get(headline, _NOT_MEASURED)
-    differences = [note] if (note := stand_in_note(run.roles)) else []
+    differences = [note] if (note := stand_in_note(run.roles)) and not embedded else []
     differences += published.differences(run) if run.manifest else [UNKNOWN_ORIGIN]
     cases, unscored = declared.nouns.cases, run.count("unscored")
     if pending := run.count("pending"):

@@ -31,7 +31,8 @@ def leaderboard_headline(board: Leaderboard, mark: Callable[[int], str] = in_bra
     """
     ranked = [entry for entry in board.ranked if not entry.published]
     if ranked:
-        text, entry = _ranked(board, ranked, mark), ranked[0]
+        shown = demonstration(role for run in board.summaries for role in run.roles) if board.corpus else ""
+        text, entry = f"{shown}{_ranked(board, ranked, mark)}", ranked[0]
     elif board.runs:
         begin = demonstration(role for run in board.summaries for role in run.roles)
         text, entry = f"{begin}{_unranked(board, mark)}", board.runs[0] if len(board.runs) == 1 else None
@@ -68,9 +69,14 @@ def _ranked(board: Leaderboard, ranked: Sequence[LeaderboardRow], mark: Callable
     best = ranked[0]
     tied = "tied" if sum(run.rank == best.rank for run in ranked) > 1 else "the"
     others = f", {tied} best of {len(ranked)} runs" if len(ranked) > 1 else ""
+    if board.corpus:
+        alike = sum(run.rank == 1 for run in ranked) - 1
+        others = f" runs on {board.corpus_name}{f', tied with {alike} more' if alike else ''}"
     scored = f", {best.tried.scored} of {best.tried.total} scored" if best.rank_range else ""
     name = name_or(best.name, mark(board.number(best)))
     ranks = f"{name} ranks {best.rank} of {len(board.ranked)}{others} ({_score(board, best)}{scored})"
+    if board.corpus and len(ranked) == 1:
+        return ranks
     if best.rank_range is None:
         return f"{ranks}; {_NO_SPREAD}"
     low, high = best.rank_range
@@ -81,6 +87,9 @@ def _unranked(board: Leaderboard, mark: Callable[[int], str]) -> str:
     """Runs that were measured otherwise than the rows."""
     rows = counted(sum(entry.published for entry in board.entries), "published row")
     run, *others = board.runs
+    if board.corpus:
+        of = f"None of {len(board.runs)} runs on" if others else "The only run on"
+        return f"{of} {board.corpus_name} is ranked; why is written beside each"
     if others:
         return f"None of {len(board.runs)} runs is ranked: all were measured otherwise than the {rows}"
     scored = f", {run.scored} of {run.cases} scored" if run.scored != run.cases else ""
@@ -154,6 +163,7 @@ def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
             for entry in board.entries
         ],
         "design_effect": board.design_effect if board.with_ranges else None,
+        "corpus": board.corpus and {"name": board.corpus.name, "cases": board.corpus.cases},
         **reporting_of(board.declared.name).leaderboard(board.summaries).document,
     }
 
@@ -199,11 +209,11 @@ def legend(board: Leaderboard, mark: Callable[[int], str] = in_brackets) -> Iter
     """What ranks, what the columns are, the design effect of the ranges, and what the benchmark says of the table."""
     others = listed([title for name, title in board.columns.items() if name in board.counts])
     percents = f"scores in %{f' (but {others})' if others else ''}"
-    nouns = board.declared.nouns
+    nouns, published = board.declared.nouns, "" if board.corpus else ", as published"
     if STRICT not in board.columns:
-        yield f"{percents}, over what was scored, as published; {board.columns[board.ranking]} ranks."
+        yield f"{percents}, over what was scored{published}; {board.columns[board.ranking]} ranks."
     else:
-        yield f"strict, which ranks: {GLOSSARY['strict']}. Other {percents}, over what was scored, as published."
+        yield f"strict, which ranks: {GLOSSARY['strict']}. Other {percents}, over what was scored{published}."
     if board.with_ranges:
         yield f"{explained(nouns, 'range')[:-1]}, {_of_design_effect(board, mark)}."
         dropped = sum(entry.tried.unscored for entry in board.entries if entry.published)
