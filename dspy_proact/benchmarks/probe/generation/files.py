@@ -7,18 +7,28 @@ all. Plans, reasons, reviews and proofs stand in files of their own.
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from dspy_proact.audit.check import AuditCheck, Finding
 from dspy_proact.benchmarks.probe.corpus_report.task_datasheet import datasheet
 from dspy_proact.benchmarks.probe.corpus_report.task_page import corpus_page
+from dspy_proact.benchmarks.probe.gates import gates_of
 from dspy_proact.benchmarks.probe.generation.brief import ProbeBrief, brief_text
 from dspy_proact.benchmarks.probe.generation.corpus import TaskCorpus, proof_of
 from dspy_proact.benchmarks.probe.generation.made import MadeItem, MadePerson, MadeTask
+from dspy_proact.benchmarks.probe.official import read_task
+from dspy_proact.errors import CorpusError
+from dspy_proact.files.rows import JsonFile
 from dspy_proact.generation.maker import Kept, Made, Proof
 from dspy_proact.publish.markdown import canary_of
+from dspy_proact.report.numbers import counted
+from dspy_proact.runs import Case
 
 TASKS, DISTRACTORS, AUDITS = "tasks", "distractors.jsonl", "audits.jsonl"
+INPUT, OUTPUT = "input", "output"
 BRIEF, DATASHEET, PAGE = "brief.toml", "datasheet.md", "corpus.html"
 
 
@@ -35,7 +45,7 @@ def corpus_of(
         key: Names a person.
     """
     tester = ", ".join(identity.name for identity in made.models.get("tester", ()))
-    return TaskCorpus(
+    corpus = TaskCorpus(
         brief=brief,
         made=made,
         level=level,
@@ -49,19 +59,38 @@ def corpus_of(
         },
         people={kept.slot: key(kept.item) for kept in made.kept},
     )
+    return replace(corpus, gates=_gates(corpus))
+
+
+def _gates(corpus: TaskCorpus) -> list[AuditCheck]:
+    """What checks without a model show of the files as they are read, and which of them cannot be."""
+    texts, cases, faults = {(key, side): text for key, side, text in _tasks(corpus)}, list[Case](), list[Finding]()
+    for key in corpus.keys.values():
+        try:
+            source, right = (JsonFile.of(f"{key}_{side}.json", texts[key, side]) for side in (INPUT, OUTPUT))
+            cases.append(read_task(key, source, right, Counter()))
+        except CorpusError as error:
+            faults.append(Finding(key=key, problem=f"{error}."))
+    sentence = f"{len(cases)} of {counted(len(corpus.keys), 'task')} can be read from files."
+    readable = AuditCheck(
+        name="readable files",
+        state="failed" if faults else "passed",
+        sentence=sentence,
+        tested=len(corpus.keys),
+        findings=tuple(faults),
+    )
+    return [readable, *gates_of(cases)] if corpus.keys else []
 
 
 def files_of(corpus: TaskCorpus) -> dict[str, str]:
     """Names and contents of the tasks, of the private side, of the brief, of the datasheet and of the page."""
-    texts, others, audits = dict[str, str](), list[Any](), list[Any]()
+    texts = {f"{TASKS}/{key}_{side}.json": text for key, side, text in _tasks(corpus)}
+    others, audits = list[Any](), list[Any]()
     for kept in corpus.made.kept:
         person, id_ = kept.item, corpus.people[kept.slot]
         for task in person.tasks:
             key = corpus.keys.get((kept.slot, task.number))
             audits.append({"task": key, "person": id_, **_audits(person, task)})
-            if key:
-                texts[f"{TASKS}/{key}_input.json"] = _document(input_of(person, task, id_))
-                texts[f"{TASKS}/{key}_output.json"] = _document(output_of(kept, task, id_, key))
         audits += [{"task": None, "person": id_, **lost.model_dump()} for lost in person.lost]
         for item in person.distractors:
             order = item.order.model_dump(include={"strategy", "near"})
@@ -69,6 +98,16 @@ def files_of(corpus: TaskCorpus) -> dict[str, str]:
     page = corpus_page(corpus, canary_of(corpus.made.identity))
     texts |= {DISTRACTORS: _lines(others), AUDITS: _lines(audits)}
     return {**texts, BRIEF: brief_text(corpus.brief), DATASHEET: datasheet(corpus), PAGE: page}
+
+
+def _tasks(corpus: TaskCorpus) -> Iterator[tuple[str, str, str]]:
+    """Key, side and content of the files of each task of the corpus."""
+    for kept in corpus.made.kept:
+        for task in kept.item.tasks:
+            if key := corpus.keys.get((kept.slot, task.number)):
+                id_ = corpus.people[kept.slot]
+                yield key, INPUT, _document(input_of(kept.item, task, id_))
+                yield key, OUTPUT, _document(output_of(kept, task, id_, key))
 
 
 def input_of(person: MadePerson, task: MadeTask, id_: str) -> dict[str, Any]:
