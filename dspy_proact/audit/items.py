@@ -28,13 +28,11 @@ from dspy_proact.stats.items import (
     RARE,
     End,
     ItemFigures,
-    ItemStudy,
     ModelScores,
     Tested,
-    Totals,
-    item_study,
 )
 from dspy_proact.stats.paired import LEVEL
+from dspy_proact.stats.totals import ItemStudy, Totals, item_study
 
 
 @dataclass(frozen=True)
@@ -199,7 +197,8 @@ def _difficulty(items: Sequence[AnalysedItem], models: int, nouns: Nouns) -> Aud
     if not means:
         return _not_tested("difficulty", f"no {nouns.case} has a score")
     low, middle, high = (share(value) for value in (min(means), median(means), max(means)))
-    sentence = f"{_of(len(means), len(items), nouns)} have a score by one of {counted(models, 'model')} or more; "
+    by = "1 model" if models == 1 else f"up to {models:,} models"
+    sentence = f"{_of(len(means), len(items), nouns)} {'has' if len(means) == 1 else 'have'} a score, by {by}; "
     sentence += f"mean scores are between {low} and {high} of 100, {middle} in the median."
     return AuditCheck(name="difficulty", state="reported", sentence=sentence, tested=len(means))
 
@@ -208,14 +207,15 @@ def _discrimination(items: Sequence[AnalysedItem], study: ItemStudy, models: int
     """Failed where an item holds by Holm over all that are tested; what is flagged is for a person to read."""
     name, tested = "discrimination", [item for item in items if item.figures.rest.low is not None]
     if models < ENOUGH_MODELS:
-        return _not_tested(name, f"a correlation with the rest takes {ENOUGH_MODELS} models, and {models} are here")
+        one = "runs and programs of one model count as one"
+        return _not_tested(name, f"a correlation with the rest takes {ENOUGH_MODELS} models, not {models}; {one}")
     if not tested:
         return _not_tested(name, f"no {nouns.case} has scores of enough models that differ")
     flagged, shown, p = _tested(items, study, "negative")
     sentence = (
         f"In {_of(len(flagged), len(tested), nouns)} models that are better at the rest score lower (95 % interval "
-        f"below 0), where chance alone would give about {FALSE_NEGATIVES * len(tested):.1f} if no {nouns.case} were "
-        f"related to the rest; {_by_holm(shown)}."
+        f"below 0; by chance about {FALSE_NEGATIVES * len(tested):.1f} would, if no {nouns.case} were related to the "
+        f"rest){_by_holm(flagged, shown, nouns)}."
     )
     problem = "Models that are better at the rest score lower here: correlation {0.rest} over {0.models} models."
     findings = _findings(flagged, problem)
@@ -229,12 +229,13 @@ def _at_an_end(items: Sequence[AnalysedItem], study: ItemStudy, end: End, nouns:
     name, at_end = f"{end} passes", [item for item in scored if item.figures.end == end]
     if not scored:
         return _not_tested(name, f"no {nouns.case} has a score")
-    expected = f"how many chance would leave is estimated from {FEWEST_ITEMS} {nouns.cases} on"
+    expected = f"how many would be by chance is not known: that takes {FEWEST_ITEMS} {nouns.cases} and two models"
     if study.expected:
         number = study.expected[ENDS.index(end)]
-        expected = f"about {number:.1f} would be so by chance, from how difficult the {nouns.cases} are"
-    who, answer = ("No model passes", "No") if end == "nobody" else ("In every answer every model passes", "Every")
-    sentence = f"{who} {_of(len(at_end), len(scored), nouns)}; {expected}."
+        expected = f"about {number:.1f} would be by chance, from how difficult the {nouns.cases} are"
+    by = "by no model" if end == "nobody" else "by every model in every answer"
+    sentence = f"{_of(len(at_end), len(scored), nouns)} {'is' if len(at_end) == 1 else 'are'} passed {by}; {expected}."
+    answer = "No" if end == "nobody" else "Every"
     flagged = [item for item in at_end if end in item.figures.flags]
     findings = _findings(flagged, f"{answer} answer of {{0.models}} models passes, which chance seldom leaves.")
     return AuditCheck(name=name, state="reported", sentence=sentence, tested=len(scored), findings=findings)
@@ -251,10 +252,12 @@ def _marked(
         why = "no response has several verdicts" if flag == "disputed" else "nothing was tried"
         return _not_tested(name, why)
     flagged, shown, p = _tested(items, study, flag)
-    pairs = f"{raised:,} of {known:,} pairs of a model and a {nouns.case}"
     what = "verdicts on one response differ" if flag == "disputed" else "a response has no score"
-    sentence = f"In {pairs} {what}; in {_of(len(flagged), len(items), nouns)} more often than in the others (p at most "
-    sentence += f"{RARE}, not adjusted); {_by_holm(shown)}."
+    sentence = (
+        f"In {raised:,} of {known:,} pairs of a model and a {nouns.case} {what}; in "
+        f"{_of(len(flagged), len(items), nouns)} more often than in the others (p at most {RARE})"
+        f"{_by_holm(flagged, shown, nouns)}."
+    )
     which = "split" if flag == "disputed" else "unscored"
     problem = f"For {{0.{which}[0]}} of {{0.{which}[1]}} models {what}, more often than elsewhere."
     state: State = "failed" if shown else "reported"
@@ -266,7 +269,7 @@ def _marked(
 def _reliability(totals: Totals, nouns: Nouns) -> AuditCheck:
     """Reported, with the standard error of a total."""
     if totals.reliability.value is None:
-        return _not_tested("reliability", totals.reliability.reason or "")
+        return _not_tested("reliability", f"it is not known: {totals.reliability.reason}")
     sentence = f"Reliability of the mean score, with {nouns.groups} as its parts (alpha): {totals.reliability}, "
     sentence += f"over {counted(totals.models, 'model')}"
     if totals.error is not None:
@@ -281,14 +284,14 @@ def _reliability(totals: Totals, nouns: Nouns) -> AuditCheck:
 
 
 def _dropping(items: Sequence[AnalysedItem], study: ItemStudy, nouns: Nouns) -> AuditCheck:
-    """Reported: the change by the same models' flags, which flatters, and that by flags of other models."""
+    """Reported: the change by the same models' flags, which can flatter, and that by flags of other models."""
     name, flagged = "what dropping would change", sum(bool(item.figures.flags) for item in items)
     if not flagged:
         sentence = f"No {nouns.case} is flagged, so that none would be dropped."
         return AuditCheck(name=name, state="reported", sentence=sentence, tested=len(items))
     sentence = (
         f"Without the {counted(flagged, f'flagged {nouns.case}', f'flagged {nouns.cases}')} the mean score over models "
-        f"changes by {points_of(study.change)} points, which flatters, since the same answers choose what is dropped; "
+        f"changes by {points_of(study.change)} points, which can flatter, since the same answers choose what to drop; "
     )
     other = study.split_change
     if other.value is None:
@@ -302,14 +305,16 @@ def _dropping(items: Sequence[AnalysedItem], study: ItemStudy, nouns: Nouns) -> 
 def _tested(
     items: Sequence[AnalysedItem], study: ItemStudy, flag: Tested
 ) -> tuple[list[AnalysedItem], int, float | None]:
-    """The flagged items, how many hold by Holm over all, and the smallest p of that."""
-    adjusted = [p for p in study.adjusted(flag) if p is not None]
-    flagged = [item for item in items if flag in item.figures.flags]
-    return flagged, sum(p <= LEVEL for p in adjusted), min(adjusted, default=None)
+    """The flagged items, how many of them hold by Holm, and the smallest p of that over all items."""
+    adjusted = study.adjusted(flag)
+    flagged = [(item, p) for item, p in zip(items, adjusted, strict=True) if flag in item.figures.flags]
+    shown = sum(p is not None and p <= LEVEL for _, p in flagged)
+    return [item for item, _ in flagged], shown, min((p for p in adjusted if p is not None), default=None)
 
 
-def _by_holm(shown: int) -> str:
-    return f"{shown or 'none'} of them {'holds' if shown < 2 else 'hold'} in a test over all (Holm)"
+def _by_holm(flagged: Sequence[AnalysedItem], shown: int, nouns: Nouns) -> str:
+    """How many hold of the flagged ones, as the end of a clause; empty without any."""
+    return f", in {shown or 'none'} after Holm over all {nouns.cases} and tests" if flagged else ""
 
 
 def _findings(items: Sequence[AnalysedItem], problem: str) -> tuple[Finding, ...]:
@@ -321,4 +326,4 @@ def _of(part: int, count: int, nouns: Nouns) -> str:
 
 
 def _not_tested(name: str, why: str) -> AuditCheck:
-    return AuditCheck(name=name, state="not tested", sentence=f"Not tested: {why}.", tested=0)
+    return AuditCheck(name=name, state="not tested", sentence=f"{why[0].upper()}{why[1:]}.", tested=0)

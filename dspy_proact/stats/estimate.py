@@ -165,30 +165,6 @@ def t_tail(t: float, df: float) -> float:
     return t * _density(t, df) / df * _beta_series(df / 2, 0.5, df / (df + t**2))
 
 
-def f_quantile(p: float, over: float, under: float) -> float:
-    """Quantile of Fisher's F at p, the probability below it, with the degrees of freedom of its two variances.
-
-    The relative error is below 1e-9 for p from 0.001 to 0.999 and degrees of freedom from 1 to 1e5, by bisection.
-    Raises a `ValueError` where an argument is out of its range.
-    """
-    if not (0 < p < 1 and over > 0 and under > 0):
-        raise ValueError(f"f_quantile needs 0 < p < 1 and degrees of freedom, not p={p!r}, {over!r}, {under!r}")
-    low, high = -60.0, 60.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _f_share(middle, over / 2, under / 2) < p else (low, middle)
-    return math.exp((low + high) / 2) * under / over
-
-
-def _f_share(logit: float, a: float, b: float) -> float:
-    """I_x(a, b) at the x whose log(x / (1 - x)) is `logit`."""
-    if logit > math.log((a + 1) / (b + 1)):  # where the series of the other tail is the shorter one
-        return 1 - _f_share(-logit, b, a)
-    x_log, rest_log = -math.log1p(math.exp(-logit)) if logit > -700 else logit, -math.log1p(math.exp(logit))
-    scale = math.lgamma(a + b) - math.lgamma(a + 1) - math.lgamma(b)
-    return math.exp(scale + a * x_log + b * rest_log) * _beta_series(a, b, math.exp(x_log))
-
-
 def _density(t: float, df: float) -> float:
     scale = math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2)) / math.sqrt(df * math.pi)
     return scale * math.exp(-(df + 1) / 2 * math.log1p(t**2 / df))

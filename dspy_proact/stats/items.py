@@ -1,4 +1,4 @@
-"""What the scores of several models show of single items, and of the total that the items make.
+"""What the scores of several models show of single items.
 
 A respondent is a model: its runs and epochs are averaged before anything here, since answers of one model are not
 independent. All intervals generalise to models like these, on these items.
@@ -10,33 +10,30 @@ the total. A model that scored fewer than half as many items as the one with mos
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
 from math import atanh, sqrt, tanh
 from statistics import NormalDist
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.cluster import degrees_of_freedom
-from dspy_proact.stats.estimate import ROUNDING, UPPER, Estimate, f_quantile, t_quantile, t_tail
-from dspy_proact.stats.jackknife import Jackknife, ratio
-from dspy_proact.stats.paired import holm
+from dspy_proact.stats.estimate import ROUNDING, UPPER, Estimate, t_quantile, t_tail
 from dspy_proact.stats.tally import added_up, numbered
 
 Flag = Literal["nobody", "everybody", "negative", "disputed", "unscored"]
 """Why an item ought to be read by a person."""
 Tested = Literal["negative", "disputed", "unscored"]
 """Flags that rest on a test."""
+TESTED: tuple[Tested, ...] = get_args(Tested)
 End = Literal["nobody", "everybody"]
-ENDS: tuple[End, End] = ("nobody", "everybody")
+ENDS: tuple[End, ...] = get_args(End)
 Matrix = NDArray[np.float64]
 """Shape (R, I): a row a model, a column an item, nan where there is nothing."""
 ENOUGH_MODELS = 5
 """Bounds on fewer models are marked, and flag nothing."""
 FEW_MODELS = f"fewer than {ENOUGH_MODELS} models"
-FEWEST_CORRELATED, FEWEST_TOTALS = 4, 3
-"""With fewer models a correlation has no bounds, and a total no reliability."""
+FEWEST_CORRELATED = 4
+"""With fewer models a correlation has no bounds."""
 FEWEST_ITEMS = 20
 """With fewer items it is not known how many like them nobody would pass."""
 FALSE_NEGATIVES = 1 - UPPER
@@ -45,6 +42,8 @@ RARE = 0.01
 """Largest p value, not adjusted, of an item that is flagged as disputed or unscored."""
 RARE_END = 0.02
 """An item that nobody, or everybody, passes is flagged where at most so many sound ones would look so."""
+_NODES, _SUREST = 21, 0.99
+"""Points at which an item's factor is integrated over, and the largest chance of a mark with it."""
 _NORMAL = NormalDist().inv_cdf(UPPER)
 
 
@@ -119,51 +118,6 @@ class ItemFigures:
     flags: tuple[Flag, ...]
 
 
-@dataclass(frozen=True)
-class Totals:
-    """How well the total of all items tells the models from each other."""
-
-    reliability: Estimate
-    """Share of the variance of totals that is of the models, at most 1: Cronbach's alpha with groups as its parts."""
-    error: float | None
-    """Standard error of a model's total beside others on the same items, in the unit of scores."""
-    models: int
-    """Models that count in it."""
-
-
-@dataclass(frozen=True)
-class ItemStudy:
-    """The figures of all items, and what leaving out the flagged ones changes."""
-
-    items: tuple[ItemFigures, ...]
-    """In the order of the columns."""
-    totals: Totals
-    expected: tuple[float, float] | None
-    """How many such items nobody would pass, and everybody, were all like the others; None if that is not known."""
-    changes: tuple[Estimate, ...]
-    """By model, in the order of the rows: mean score without the flagged items minus mean score, in [-1, 1]."""
-    change: Estimate
-    """Likewise of the mean over models: the same data flag the items and show the change, which flatters."""
-    split_change: Estimate
-    """Likewise, where half of the models flag the items and the other half shows the change, and the reverse."""
-
-    def adjusted(self, flag: Tested) -> list[float | None]:
-        """The p value of each item, Holm-adjusted over them; None where it is not tested."""
-        return holm([getattr(item, f"p_{flag}") for item in self.items])
-
-
-def item_study(data: ModelScores) -> ItemStudy:
-    """Difficulty, correlation with the rest, marks and flags of every item; reliability; what dropping changes."""
-    items = item_figures(data)
-    flagged = np.array([bool(item.flags) for item in items], dtype=np.bool_)
-    changes = tuple(change_without([(row, flagged)], data.groups) for row in data.scores)
-    overall = change_without([(item_means(data.scores), flagged)], data.groups)
-    chances = end_chances(data.passes)
-    nobody, everybody = np.nansum(chances, axis=1).tolist()
-    expected = None if np.isnan(chances).all() else (nobody, everybody)
-    return ItemStudy(items, reliability(data), expected, changes, overall, _split_change(data))
-
-
 def item_figures(data: ModelScores) -> tuple[ItemFigures, ...]:
     """The figures of each item, in the order of the columns."""
     rest = rest_correlations(data)
@@ -179,11 +133,10 @@ def item_figures(data: ModelScores) -> tuple[ItemFigures, ...]:
         chance = float(chances[ENDS.index(end), item]) if end else np.nan
         marks = (array[:, item][~np.isnan(array[:, item])] for array in (data.unscored, data.split))
         missing, split = ((int(mark.sum()), len(mark)) for mark in marks)
-        negative = estimate.high is not None and estimate.high < 0 and len(column) >= ENOUGH_MODELS
         flags: dict[Flag, bool] = {
             "nobody": end == "nobody" and chance <= RARE_END,
             "everybody": end == "everybody" and chance <= RARE_END,
-            "negative": negative,
+            "negative": estimate.high is not None and estimate.high < 0 and estimate.reason is None,
             "disputed": disputed[item] is not None and (disputed[item] or 0) <= RARE,
             "unscored": unscored[item] is not None and (unscored[item] or 0) <= RARE,
         }
@@ -271,18 +224,17 @@ def rest_correlations(data: ModelScores) -> list[tuple[Estimate, float | None]]:
     sums, counts = (added_up(array.T.astype(np.float64), group) for array in (residuals, known))
     others = counts.sum(axis=0) - counts[group]
     rest = np.where(others > 0, (sums.sum(axis=0) - sums[group]) / np.maximum(others, 1), np.nan).T
-    return [_correlation(*_both(scores[:, item], rest[:, item])) for item in range(scores.shape[1])]
+    return [_correlation(scores[:, item], rest[:, item]) for item in range(scores.shape[1])]
 
 
-def _both(one: NDArray[np.float64], other: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    there = ~np.isnan(one) & ~np.isnan(other)
-    return one[there] - one[there].mean() if there.any() else one[there], other[there]
-
-
-def _correlation(centred: NDArray[np.float64], rest: NDArray[np.float64]) -> tuple[Estimate, float | None]:
-    count = len(rest)
+def _correlation(scores: NDArray[np.float64], rest: NDArray[np.float64]) -> tuple[Estimate, float | None]:
+    """Of one item, over the models that have both: arrays of shape (R,)."""
+    there = ~np.isnan(scores) & ~np.isnan(rest)
+    count = int(np.count_nonzero(there))
     if count < 2:
         return Estimate(None, reason="fewer than two models"), None
+    scores, rest = scores[there], rest[there]
+    centred = scores - scores.mean()
     shift = rest - rest.mean()
     lengths = sqrt(float(centred @ centred)), sqrt(float(shift @ shift))
     if lengths[0] < 1e-9:
@@ -334,97 +286,31 @@ def end_chances(passes: Matrix) -> Matrix:
 
 
 def unusual(marks: Matrix) -> list[float | None]:
-    """One-sided p value of as many marks of an item, were every model's mark as likely there as on its other items.
+    """One-sided p value of as many marks of an item, were they as likely as on items like the others.
 
-    Poisson-binomial: a model's chance is (marks + 1) / (items + 2) over its other items. None for an item without any
-    model that could have a mark.
+    A model's chance of a mark is (marks + 1) / (items + 2) over its other items, times a factor of the item, log-normal
+    with mean 1 over items; its variance is how far the other items' counts scatter beyond chance, by moments. So an
+    item stands out of how items differ, not of their mean. Given the factor the count is Poisson-binomial. None for an
+    item without any model that could have a mark.
     """
     known = ~np.isnan(marks)
     raised = known & (marks > 0)
-    others = [np.count_nonzero(own, axis=1, keepdims=True) - own for own in (raised, known)]
-    rates = np.where(known, (others[0] + 1) / (others[1] + 2), 0.0)
-    shares = np.zeros((len(marks) + 1, marks.shape[1]))
-    shares[0] = 1.0
+    marked, judged = (np.count_nonzero(array, axis=1, keepdims=True) - array for array in (raised, known))
+    rates = np.where(known, (marked + 1) / (judged + 2), 0.0)
+    counts, expected = np.count_nonzero(raised, axis=0), rates.sum(axis=0)
+    beyond = (counts - expected) ** 2 - (rates * (1 - rates)).sum(axis=0)
+    squares = expected**2
+    others = np.maximum(squares.sum() - squares, ROUNDING)
+    sigma = np.sqrt(np.log1p(np.maximum(0.0, (beyond.sum() - beyond) / others)))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    factors = np.exp(sigma[:, None] * nodes - sigma[:, None] ** 2 / 2)
+    shares = np.zeros((len(marks) + 1, *factors.shape))
+    shares[0] = weights / weights.sum()
     for rate in rates:
-        shares[1:] = shares[1:] * (1 - rate) + shares[:-1] * rate
-        shares[0] *= 1 - rate
-    tails = np.cumsum(shares[::-1], axis=0)[::-1]
-    observed = tails[np.count_nonzero(raised, axis=0), np.arange(marks.shape[1])]
-    judged = np.count_nonzero(known, axis=0)
-    return [min(1.0, p) if count else None for p, count in zip(observed.tolist(), judged.tolist(), strict=True)]
-
-
-def reliability(data: ModelScores) -> Totals:
-    """Cronbach's (1951) alpha of the total with groups as its parts, and the standard error of a total.
-
-    Alpha is 1 - E / V: V is the variance of the models' levels, E the error variance of a level, from what a model
-    scores on a group beyond its own level and the items', divided by 1 minus the group's share. In groups of one size
-    that is alpha of their sums. The interval is Feldt's (1965), by F with the groups' Bell-McCaffrey
-    degrees of freedom.
-    """
-    scores = data.scores[data.covering]
-    scored = np.count_nonzero(~np.isnan(scores), axis=0) > 0
-    scores, groups = scores[:, scored], list(compress(data.groups, scored))
-    count, group = len(scores), numbered(groups)
-    if count < FEWEST_TOTALS:
-        return Totals(Estimate(None, reason=f"fewer than {FEWEST_TOTALS} models"), None, count)
-    if len(set(groups)) < 2:
-        return Totals(Estimate(None, reason="one group"), None, count)
-    models, items = levels(scores)
-    known = ~np.isnan(scores)
-    residuals = np.where(known, scores - items - models[:, None], 0.0)
-    held = np.count_nonzero(known, axis=1)
-    sums, sizes = (added_up(array.T.astype(np.float64), group) for array in (residuals, known))
-    errors = (sums**2 / np.maximum(1 - sizes / held, ROUNDING)).sum(axis=0) / held**2
-    error = float(errors.sum() / (count - 1))
-    between = float(models.var(ddof=1))
-    if between < ROUNDING:
-        return Totals(Estimate(None, reason="no variance between models"), sqrt(error), count)
-    alpha = 1 - error / between
-    if error < ROUNDING:
-        return Totals(Estimate(alpha, reason="no error variance"), sqrt(error), count)
-    df = degrees_of_freedom(np.bincount(group) / len(group))
-    low, high = (1 - error / between * f_quantile(p, count - 1, (count - 1) * df) for p in (UPPER, 1 - UPPER))
-    few = FEW_MODELS if count < ENOUGH_MODELS else None
-    return Totals(Estimate(alpha, low, high, few), sqrt(error), count)
-
-
-def change_without(
-    sides: Sequence[tuple[NDArray[np.float64], NDArray[np.bool_]]], groups: Sequence[Hashable]
-) -> Estimate:
-    """Mean score without flagged items minus mean score; of several sides the mean of their changes.
-
-    The interval is the jackknife over groups of items. A side is the scores of all items, shape (I,), nan where there
-    is none, and which are flagged.
-    """
-    if not any(flagged[~np.isnan(scores)].any() for scores, flagged in sides):
-        return Estimate(0.0, reason="no item is flagged")
-    columns: list[NDArray[np.float64]] = []
-    for scores, flagged in sides:
-        there = ~np.isnan(scores)
-        value, kept = np.where(there, scores, 0.0), there & ~flagged
-        columns += [np.stack([value * kept, kept.astype(float)], axis=1)]
-        columns += [np.stack([value, there.astype(float)], axis=1)]
-    parts = np.stack(columns, axis=1)
-
-    def changed(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        means = ratio(sums)
-        return (means[:, ::2] - means[:, 1::2]).mean(axis=1)
-
-    return Jackknife.of(parts, groups, changed, undefined="no item is left").estimate((-1, 1))
-
-
-def _split_change(data: ModelScores) -> Estimate:
-    """`change_without` where either half of the models flags for the other; halves are alike in level.
-
-    In the order of their levels, models go to the halves as a, b, b, a and so on, whatever the order of the rows.
-    """
-    if data.models < 2 * ENOUGH_MODELS:
-        return Estimate(None, reason=f"fewer than {2 * ENOUGH_MODELS} models")
-    means = item_means(data.scores.T)
-    order = np.lexsort([*np.nan_to_num(data.scores.T, nan=-1.0), means])
-    second = np.arange(data.models) % 4 // 2 != np.arange(data.models) % 2
-    halves = [data.of_models(np.sort(order[side])) for side in (~second, second)]
-    flagged = [np.array([bool(item.flags) for item in item_figures(half)], dtype=np.bool_) for half in halves]
-    means = [item_means(half.scores) for half in halves]
-    return change_without([(means[1], flagged[0]), (means[0], flagged[1])], data.groups)
+        chance = np.minimum(rate[:, None] * factors, _SUREST)
+        shares[1:] = shares[1:] * (1 - chance) + shares[:-1] * chance
+        shares[0] *= 1 - chance
+    tails = np.cumsum(shares.sum(axis=2)[::-1], axis=0)[::-1]
+    observed = tails[counts, np.arange(len(counts))].tolist()
+    present = np.count_nonzero(known, axis=0).tolist()
+    return [min(1.0, p) if any_model else None for p, any_model in zip(observed, present, strict=True)]

@@ -46,6 +46,8 @@ def coverage():
         ("rank_coverage", 5, None, 0),
         # Two tables: three watchers and one jury.
         ("measure_coverage", 8, None, 0),
+        # Four tables of heads, a rule and three rows.
+        ("item_analysis", 20, None, 0),
     ],
 )
 def test_intervals_and_claims_are_within_their_bands_in_a_small_part(tmp_path, name, rows, naive, most):
@@ -88,6 +90,23 @@ def test_ranges_of_ranks_that_ignore_what_runs_show_are_out(monkeypatch):
         bare = staticmethod(lambda scores, groups: replace(honest(scores, groups), design_effect=None, interval=None))
         monkeypatch.setattr(program.Counted, "of_cases", bare)
         assert "OUT" in program.row(cell)
+
+
+def test_items_that_are_flagged_by_a_correlation_alone_are_out(monkeypatch):
+    """Were every negative correlation a flag, half of the items of models that are alike would have one."""
+    with loaded(ROOT / "eval" / "item_analysis.py") as program:
+        cell = program.Cell("unrelated", 8, 60, banks=1, seed=(1, 1))
+        assert all("OUT" not in row for row in program.rows(cell))
+        honest = program.item_figures
+
+        def eager(data):
+            below = [(item.rest.value or 0) < 0 for item in honest(data)]
+            return tuple(
+                replace(item, flags=("negative",) if low else ()) for item, low in zip(honest(data), below, strict=True)
+            )
+
+        monkeypatch.setattr(program, "item_figures", eager)
+        assert "OUT" in program.rows(cell)[1]
 
 
 def test_a_claim_that_rests_on_the_read_alone_ends_in_failure(monkeypatch):
