@@ -6,6 +6,7 @@ import sys
 import webbrowser
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ from dspy_proact.errors import UsageError
 if TYPE_CHECKING:
     from dspy_proact.evaluation.benchmark import Benchmark
     from dspy_proact.evaluation.ratings import Draw, RatedItem
+    from dspy_proact.label.app import Collection
+    from dspy_proact.label.study import Design
     from dspy_proact.report import Summary
 
 _MOST = 10**9
@@ -218,13 +221,19 @@ _SCREENS = {"DISPLAY", "WAYLAND_DISPLAY"}
             "--draw", click.IntRange(1, _MOST), "Only N responses of each RUN, balanced across strata and grades."
         ),
         option.number("--each", click.IntRange(1, 1000), "Raters of every response.", default=2, name="per_item"),
-        option.number("--raters", click.IntRange(1, 1000), "Raters among whom the work is divided.", default=4),
+        option.number(
+            "--raters", click.IntRange(1, 1000), "People among whom the work is divided; 2 with --review.", default=4
+        ),
         option.number(
             "--repeated", option.Between(0, 1), "Share of a rater's responses that come twice.", "SHARE", default=0.1
         ),
         option.number("--seed", click.IntRange(0, _MOST), "Seed of the draw.", "N", default=0),
         option.flag("--disputed", "Responses on which judges disagree first; no score is corrected by these."),
         option.flag("--pairs", "Of two RUNs: raters say which of two responses is better."),
+        option.flag("--review", "Of a CORPUS in place of RUNs: people accept, edit or reject its items."),
+        option.number(
+            "--double-share", option.Between(0, 1), "With --review: share of the items for two people.", "SHARE", 0.2
+        ),
     ),
     Section(
         Heading.SERVED,
@@ -233,13 +242,16 @@ _SCREENS = {"DISPLAY", "WAYLAND_DISPLAY"}
         option.text("--url", "URL", "Where raters reach it, such as a proxy with TLS."),
         option.flag("--no-browser", "Do not open the owner's page in a browser."),
     ),
-    Section(Heading.OUTPUT, option.path("--db", "File of the study. Default: labels/RUN.db.")),
+    Section(
+        Heading.OUTPUT,
+        option.path("--db", "File of the study. Default: labels/RUN.db; CORPUS.reviews.db with --review."),
+    ),
     READ_BENCHMARK,
-    first="--draw --each --raters --pairs --port --host --no-browser --db",
+    first="--draw --each --raters --pairs --review --port --host --no-browser --db",
     example="dspy-proact label serve runs/mine --draw 60 --each 3",
-    brief="Have people rate responses in a browser.",
+    brief="Have people rate responses, or review a corpus, in a browser.",
 )
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...|CORPUS", type=click.Path(path_type=Path))
 def serve(
     runs: tuple[Path, ...],
     draw: int | None,
@@ -249,6 +261,8 @@ def serve(
     seed: int,
     disputed: bool,
     pairs: bool,
+    review: bool,
+    double_share: float,
     port: int,
     host: str | None,
     url: str | None,
@@ -261,33 +275,90 @@ def serve(
     Whoever has the link for raters joins under a pseudonym, reads a briefing, practises, and rates. Every rating is in
     the file of the study before its click is answered. Ctrl-C stops; the same command without the design goes on.
     `agree --ratings`, `report --ratings` and `optimize judge` read the file.
+
+    With --review people read the items of CORPUS, a file or folder as `eval --corpus` takes it, accept, edit or reject
+    each, and say how real it reads. The corpus stays as it is. --draw, --raters and --seed are of its items.
     """
     try:
-        from dspy_proact.label.access import is_loopback
         from dspy_proact.label.serving import open_study
-        from dspy_proact.label.serving import serve as serve_pages
     except ModuleNotFoundError as error:
         raise UsageError(f"{error.name} is not installed: pip install starlette uvicorn") from error
     from dspy_proact.label.study import Design
 
-    declared, summaries = chosen.known(*runs), [summary_of(run) for run in runs]
-    file = db or FOLDER / f"{'--'.join(run.resolve().name for run in runs)}.db"
-    again = file.exists()
-    if again and (
-        flag := first_typed(of=("--draw", "--each", "--raters", "--repeated", "--seed", "--disputed", "--pairs"))
-    ):
-        raise UsageError(f"{flag}: {file} was begun already; leave it out, or begin another study with --db")
-    if not again and not pairs and declared.people is None:
-        raise UsageError(f"{declared.name}: no command reads people's grades of it; --pairs of two runs is read")
     design = Design(draw, per_item, max(per_item, raters), repeated, seed, disputed, "pairs" if pairs else "grades")
-    collection = open_study(file, declared, summaries, design)
+    if review:
+        design = replace(design, raters=raters if first_typed(of=("--raters",)) else 2, shared=double_share)
+        file, again, collection = _reviewed(runs, db, chosen, design)
+    else:
+        if first_typed(of=("--double-share",)):
+            raise UsageError("--double-share: has an effect with --review alone; --each is for responses")
+        declared, summaries = chosen.known(*runs), [summary_of(run) for run in runs]
+        file = db or FOLDER / f"{'--'.join(run.resolve().name for run in runs)}.db"
+        again = _begun(file, "--draw", "--each", "--raters", "--repeated", "--seed", "--disputed", "--pairs")
+        if not again and not pairs and declared.people is None:
+            raise UsageError(f"{declared.name}: no command reads people's grades of it; --pairs of two runs is read")
+        collection = open_study(file, declared, summaries, design)
+    _serve(collection, file, again, port, host, url, no_browser)
+    match collection.store.study.design.kind:
+        case "reviews":
+            say_next(Next.REVIEWED, "Stopped; every review is kept.", file=file)
+        case kind:
+            step, several = (
+                Next.CHOSEN if kind == "pairs" else Next.RATED,
+                ["--run", runs[0]] if len(runs) > 1 else None,
+            )
+            say_next(step, "Stopped; every rating is kept.", benchmark=chosen.words, run=several, file=file)
+
+
+def _begun(file: Path, *flags: str) -> bool:
+    """Whether a study was begun in a file; a `UsageError` where it was, and one of the flags of its design is given."""
+    if file.exists() and (flag := first_typed(of=flags)):
+        raise UsageError(f"{flag}: {file} was begun already; leave it out, or begin another study with --db")
+    return file.exists()
+
+
+def _reviewed(
+    corpora: Sequence[Path], db: Path | None, chosen: BenchmarkChoice, wanted: "Design"
+) -> "tuple[Path, bool, Collection]":
+    """The file of the review of a corpus, whether it was begun before, and the review, begun where it was not."""
+    from dspy_proact.audit.audit import benchmark_of_corpus
+    from dspy_proact.label.review import open_review
+
+    if flag := first_typed(of=("--each", "--repeated", "--disputed", "--pairs")):
+        raise UsageError(f"{flag}: has no effect with --review, where --double-share says what two people review")
+    if len(corpora) > 1 or not corpora[0].exists():
+        raise UsageError(f"--review takes one CORPUS, a file or folder; {corpora[-1]} is not it")
+    corpus, double = corpora[0], wanted.raters > 1 and wanted.shared > 0
+    if first_typed(of=("--double-share",)) and wanted.shared and not double:
+        raise UsageError("--double-share: one person cannot review an item twice; leave it out, or give --raters 2")
+    path = corpus.resolve()
+    file = db or path.with_name(f"{path.name if path.is_dir() else path.stem}.reviews.db")
+    again = _begun(file, "--draw", "--raters", "--seed", "--double-share")
+    shared = {"ratings": 2, "shared": wanted.shared} if double else {"ratings": 1, "shared": 0.0}
+    design = replace(wanted, repeated=0.0, kind="reviews", **shared)
+    return file, again, open_review(file, benchmark_of_corpus(str(corpus), (), chosen.benchmark), corpus, design)
+
+
+def _serve(
+    collection: "Collection", file: Path, again: bool, port: int, host: str | None, url: str | None, no_browser: bool
+) -> None:
+    """Serve a study until Ctrl-C, and say how to reach it; one that was begun and served to nobody is removed again."""
+    from dspy_proact.label.access import is_loopback
+    from dspy_proact.label.serving import serve as serve_pages
+
     design, unserved = collection.store.study.design, [] if again else [file, file.with_suffix(".links")]
+    count = len(collection.store.units())
 
     def ready(address: str) -> None:
         unserved.clear()
-        what = "pairs" if design.kind == "pairs" else "items"
-        say(f"{len(collection.items)} {what}, each for {design.ratings} of {design.raters} raters. Ratings: {file}")
-        click.echo(f"For raters:    {address}/#{collection.entry}")
+        if design.kind == "reviews":
+            double = sum(design.raters_of(rank) > 1 for rank in range(count))
+            say(f"{count} items for {design.raters} reviewers, {double} of them for two. Reviews: {file}")
+        else:
+            what = "pairs" if design.kind == "pairs" else "items"
+            say(f"{len(collection.items)} {what}, each for {design.ratings} of {design.raters} raters. Ratings: {file}")
+        who = "reviewers" if design.kind == "reviews" else "raters"
+        click.echo(f"{f'For {who}:':<15}{address}/#{collection.entry}")
         click.echo(f"For the owner: {address}/#{collection.owner}")
         if host and not is_loopback(host):
             say(f"Caution: whoever reaches {host} can read along; put a proxy with TLS before it, which --url names.")
@@ -305,9 +376,6 @@ def serve(
             for made in unserved:  # nobody was let in yet
                 made.unlink(missing_ok=True)
             raise
-    step = Next.CHOSEN if design.kind == "pairs" else Next.RATED
-    several = ["--run", runs[0]] if len(runs) > 1 else None
-    say_next(step, "Stopped; every rating is kept.", benchmark=chosen.words, run=several, file=file)
 
 
 for command in (export, import_, plan, serve, sheet):

@@ -44,18 +44,22 @@ def export(
 ) -> None:
     """Write the ratings of STUDY, the file of `label serve`, as a sheet that is filled in: a row a rating.
 
+    Of a study that reviews a corpus it writes JSON Lines: a review a line, and the owner's decisions.
+
     Everything that reads ratings reads STUDY itself, too; a sheet is for other programs, and to be kept. Of a study of
     pairs it has a row a choice, as `agree --pairs` reads it. With --html what one rater is to rate is written as a page
     that works from disk; `label import` takes the file that it saves.
     """
-    from dspy_proact.label.store import Store
+    from dspy_proact.label.store import kind_of
 
+    if (kind := kind_of(study)) == "reviews":
+        _write_reviews(study, out)
+        return
     if html != (rater is not None):
         raise UsageError("--html and --rater NAME come together: a page is for one rater")
     if out is not None:
         require_suffix(out, ".html" if html else ".csv")
-    with closing(Store.open(study)) as store:
-        pairs = store.study.design.kind == "pairs"
+    pairs = kind == "pairs"
     if (rater or pairs) and (flag := first_typed(("--run", "--official"))):
         raise UsageError(
             f"{flag}: has no effect {'with --html' if rater else 'on choices between two runs'}; leave it out"
@@ -73,6 +77,20 @@ def export(
         say_next(Next.CHOSEN, benchmark=None, file=file)
     else:
         _write_ratings(study, run, official, out, chosen)
+
+
+def _write_reviews(study: Path, out: Path | None) -> None:
+    from dspy_proact.label.reviews import reviews_of
+    from dspy_proact.report.numbers import counted
+
+    if flag := first_typed(("--run", "--html", "--rater", "--official")):
+        raise UsageError(f"{flag}: has no effect on reviews of a corpus; leave it out")
+    if out is not None:
+        require_suffix(out, ".jsonl")
+    reviews = reviews_of(study)
+    text = "".join(f"{review.model_dump_json()}\n" for review in reviews)
+    file = written(text, out or FOLDER / f"{study.stem}.jsonl", study)
+    say(f"{counted(sum(not review.decision for review in reviews), 'review')} in {file}.")
 
 
 def _write_ratings(

@@ -47,6 +47,7 @@ class Next(StrEnum):
     PLANNED_IN_A_SHEET = "label sheet {benchmark} {run} --draw {count}"
     PLANNED = "label serve {benchmark} {run} {design}"
     RATED = "agree {benchmark} {run} --ratings {file}"
+    REVIEWED = "label export {file}"
     CHOSEN = "agree {benchmark} --pairs {file}"
     BRIEF_DRAFTED = "generate --brief {file} {options} --dry-run"
     CORPUS_MADE = "eval {benchmark} {options} --corpus {corpus}"

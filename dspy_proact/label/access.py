@@ -37,7 +37,7 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
 }
 _FORM = "application/x-www-form-urlencoded"
-_MOST_BYTES, _MOST_FIELDS = 65_536, 20
+MOST_BYTES, _MOST_FIELDS = 65_536, 20
 """Of a request's body."""
 _BODY_SECONDS = 10.0
 """In which a form comes."""
@@ -104,11 +104,12 @@ async def fields_of(request: Request, token: str | None = None) -> dict[str, str
 class Guard:
     """Lets in what may come in, and puts the headers on whatever goes out; ASGI around the app.
 
-    `requests` are those of one client in a minute. The app finds the origin that is asked for in the scope.
+    `requests` are those of one client in a minute, `size` the most bytes of a request's body. The app finds the origin
+    that is asked for in the scope.
     """
 
-    def __init__(self, app: ASGIApp, origins: Mapping[str, str], requests: int):
-        self._app, self._origins, self._most = app, origins, requests
+    def __init__(self, app: ASGIApp, origins: Mapping[str, str], requests: int, size: int = MOST_BYTES):
+        self._app, self._origins, self._most, self._size = app, origins, requests, size
         self._minute, self._count = 0, Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -141,7 +142,7 @@ class Guard:
             return problem(403, "This did not come from a page of this app.")
         # Without a length, or beside one, a body may come in chunks without end.
         size = headers.get("content-length", "0")
-        if "transfer-encoding" in headers or not re.fullmatch("[0-9]{1,9}", size) or int(size) > _MOST_BYTES:
+        if "transfer-encoding" in headers or not re.fullmatch("[0-9]{1,9}", size) or int(size) > self._size:
             return problem(413, "This is too large, or does not say how large it is.")
         return None
 

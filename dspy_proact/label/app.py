@@ -23,7 +23,7 @@ from starlette.types import ASGIApp
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.label.access import Guard, csrf_of, fields_of, problem, token_of_rater
+from dspy_proact.label.access import MOST_BYTES, Guard, csrf_of, fields_of, problem, token_of_rater
 from dspy_proact.label.assignment import assign
 from dspy_proact.label.database import StoreError
 from dspy_proact.label.store import Store
@@ -44,7 +44,8 @@ _COOKIE_SECONDS = 90 * 86_400
 _MOST_RATERS = 1_000
 """That join."""
 _FORM = TypeAdapter(Submission)
-_STATIC = {"page.css": "dspy_proact.report.page"} | dict.fromkeys(("label.css", "rate.js", "pages.js"), __package__)
+_OWN_FILES = ("label.css", "rate.js", "pages.js", "review.css", "review.js")
+_STATIC = {"page.css": "dspy_proact.report.page"} | dict.fromkeys(_OWN_FILES, __package__)
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,14 @@ class Collection:
     entry: str = field(default="", repr=False)
     """That by which raters join."""
 
+    def pages(self) -> "Pages":
+        """The pages on which it is collected."""
+        return Pages(self)
+
 
 def application(collection: Collection, origins: Mapping[str, str], requests: int = 6_000) -> ASGIApp:
     """The app of a study at these `origins`, for an ASGI server with one worker; `requests` are a client's a minute."""
-    pages = _Pages(collection)
+    pages = collection.pages()
     routes = [
         Route("/", pages.door),
         Route("/enter", pages.enter, methods=["POST"]),
@@ -86,15 +91,20 @@ def application(collection: Collection, origins: Mapping[str, str], requests: in
     ]
     handlers = dict.fromkeys((UsageError, HTTPException), pages.refusal)
     app = Starlette(routes=routes, exception_handlers=handlers)
-    return Guard(app, origins, requests)
+    return Guard(app, origins, requests, pages.most_bytes)
 
 
-class _Pages:
+class Pages:
     """Every page and every write.
 
     Each reads and writes the store in the event loop, one after another: a write takes milliseconds. The owner's page,
     which computes, has a thread and a connection of its own.
+
+    Attributes:
+        most_bytes: Of the body of a write.
     """
+
+    most_bytes = MOST_BYTES
 
     def __init__(self, collection: Collection):
         self._of, self._store = collection, collection.store

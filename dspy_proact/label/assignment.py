@@ -125,13 +125,14 @@ def _chosen(store: Store, rater: int) -> list[tuple[str, ...]]:
         if slot.rater == rater and slot.state != "returned":
             mine.add(slot.item)
     all_units = store.units()
-    lacking = [design.ratings - min(len(of_item[item]) for item in unit) for unit in all_units]
-    share = len(all_units) * design.ratings / design.raters
+    planned = [design.raters_of(rank) for rank in range(len(all_units))]
+    lacking = [count - min(len(of_item[item]) for item in unit) for count, unit in zip(planned, all_units, strict=True)]
+    share = sum(planned) / design.raters
     yet_to_come = max(0, design.raters - len(store.raters())) if store.waits(IDLE_SECONDS) else 0
     left = math.ceil(sum(max(0, lack) for lack in lacking) - share * yet_to_come)
     kinds = defaultdict[tuple[int, frozenset[int]], deque[tuple[int, tuple[str, ...]]]](deque)
     for rank, unit in enumerate(all_units):
-        if new := tuple(item for item in unit if len(of_item[item]) < design.ratings and item not in mine):
+        if new := tuple(item for item in unit if len(of_item[item]) < planned[rank] and item not in mine):
             beside = frozenset[int]().union(*(of_item[item] for item in unit))
             kinds[lacking[rank], beside].append((rank, new))
     chosen, together = list[tuple[str, ...]](), Counter[int]()

@@ -55,7 +55,7 @@
   function rate(article) {
     const practice = "practice" in article.dataset;
     begin(article, async ({ key, spans, ...fields }) => {
-      const answer = await post(practice ? "/practice" : "/rate", { ...fields, spans: JSON.stringify(spans) }, key);
+      const answer = await post(practice ? "/practice" : "/rate", { ...fields, spans: JSON.stringify(spans || []) }, key);
       if (practice) explain(answer);
       else go(answer);
     }, undo);

@@ -22,6 +22,21 @@ const rating = (() => {
 
   const draftName = (study, item, repeated) => `rating ${study} ${item} ${Number(repeated)}`;
 
+  // Counts the time of a draft while the rater gives signs, and keeps the draft when the page is left. Returns what counts
+  // up to now.
+  function timed(draft, on, keep) {
+    let sign = performance.now();
+    const count = () => {
+      const now = performance.now(), gone = now - sign;
+      if (!document.hidden && gone < PAUSE) draft.seconds += gone / 1000;
+      sign = now;
+    };
+    for (const type of SIGNS) on(document, type, count, { passive: true, capture: true });
+    on(document, "visibilitychange", () => { sign = performance.now(); keep(); });
+    on(window, "pagehide", () => { count(); keep(); });
+    return count;
+  }
+
   // Binds an item. `send(rating)` keeps a rating, or a skip whose grade is "", and resolves when that is on disk; it
   // rejects with an Error that says why it is not. `undo()` likewise. `drafts` keeps
   // drafts as `kept` does. Returns a function that unbinds.
@@ -36,9 +51,9 @@ const rating = (() => {
     const on = (target, type, does, more = {}) => target && target.addEventListener(type, does, { ...bound, ...more });
     const part = (selector) => form.querySelector(selector);
     const chosen = (field) => part(`input[name=${field}]:checked`);
-    let at = -1, anchor = -1, sign = performance.now(), busy = false;
+    let at = -1, anchor = -1, busy = false;
 
-    // --- the draft and the time
+    // --- the draft
 
     function keep() {
       draft.grade = chosen("grade")?.value || "";
@@ -46,12 +61,6 @@ const rating = (() => {
       draft.reason = part("textarea")?.value || "";
       if (!practice) drafts(name, draft);
       form.dataset.asks = draft.grade && part(".confidence") ? "confidence" : "grade";
-    }
-
-    function count() {
-      const now = performance.now(), gone = now - sign;
-      if (!document.hidden && gone < PAUSE) draft.seconds += gone / 1000;
-      sign = now;
     }
 
     // --- marked words
@@ -272,11 +281,9 @@ const rating = (() => {
     on(text, "pointerup", (event) => { if (event.pointerType === "mouse") setTimeout(markSelected); });
     on(document, "keydown", pressed);
     on(document, "selectionchange", () => part(".mark")?.classList.toggle("ready", selected().length > 0));
-    for (const type of SIGNS) on(document, type, count, { passive: true, capture: true });
-    on(document, "visibilitychange", () => { sign = performance.now(); keep(); });
-    on(window, "pagehide", () => { count(); keep(); });
+    const count = timed(draft, on, keep);
     return () => ending.abort();
   }
 
-  return { begin, token, kept, draftName };
+  return { begin, timed, token, kept, draftName };
 })();

@@ -5,10 +5,10 @@ import glob
 import resource
 import secrets
 import socket
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -20,9 +20,11 @@ from dspy_proact.label.access import origins
 from dspy_proact.label.app import Collection, application
 from dspy_proact.label.assignment import design_study
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design, practice_of, rated_of
+from dspy_proact.label.study import Design, StoredItem, Study, practice_of, rated_of
 from dspy_proact.report.summary import Summary
 
+AnyStore = TypeVar("AnyStore", bound=Store)
+Item = TypeVar("Item", bound=StoredItem)
 _MOST_CONNECTIONS = 500
 """Open at once, if the system lets a process have twice as many files."""
 
@@ -30,20 +32,45 @@ _MOST_CONNECTIONS = 500
 def open_study(file: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary], design: Design) -> Collection:
     """A study in its file, made of the runs and the design where it is not there; one that is there keeps its design.
 
-    The tokens of the owner and for joining stand beside it in a file that only its user may read, so that links stay
-    good when it is served again; without that file they are new ones. Raises a `UsageError` where the file cannot be
-    made or is of other runs, or the runs or the design do not fit, a `StoreError` where nothing can be written into it,
-    and a `RunError` where a case cannot be read.
+    Raises as `open_store` does, where the runs or the design do not fit, and a `RunError` where a case cannot be read.
     """
-    store = Store.open(file) if file.exists() else None
+    store, items, owner, entry = open_store(
+        file,
+        Store,
+        declared.name,
+        lambda: design_study(declared, summaries, design),
+        lambda study: rated_of(declared, summaries, study.design.kind),
+    )
+    practice = practice_of(declared, store.study.design.seed) if store.study.design.kind == "grades" else ()
+    groups = {outcome.key: outcome.group for summary in summaries for outcome in summary.outcomes}
+    return Collection(store, items, practice, declared, groups, owner, entry)
+
+
+def open_store(
+    file: Path,
+    kind: type[AnyStore],
+    benchmark: str,
+    begin: Callable[[], tuple[Study, tuple[Item, ...]]],
+    items_now: Callable[[Study], Iterable[Item]],
+) -> tuple[AnyStore, tuple[Item, ...], str, str]:
+    """The store of a file, begun where it is not there, its items, and the tokens of the owner and for joining.
+
+    The tokens stand beside it in a file that only its user may read, so that links stay good when it is served again;
+    without that file they are new ones. Raises a `UsageError` where the file cannot be made, or is of another kind,
+    benchmark or items, and a `StoreError` where nothing can be written into it.
+    """
+    store = kind.open(file) if file.exists() else None
     links, (owner, entry) = file.with_suffix(".links"), ("", "")
     for path in (file, links):  # what a kill left of one that was being made
         for left in file.parent.glob(f"{glob.escape(path.name)}.[0-9]*.new"):
             left.unlink(missing_ok=True)
     if store:
-        if store.study.benchmark != declared.name:
-            raise UsageError(f"{file}: rates {store.study.benchmark}, and the runs are of {declared.name}")
-        items = store.chosen(rated_of(declared, summaries, store.study.design.kind))
+        if store.study.benchmark != benchmark:
+            what, are = (
+                ("reviews", "the corpus is") if store.study.design.kind == "reviews" else ("rates", "the runs are")
+            )
+            raise UsageError(f"{file}: {what} {store.study.benchmark}, and {are} of {benchmark}")
+        items = store.chosen(items_now(store.study))
         store.require_writable()
         with suppress(OSError, ValueError):
             owner, entry = links.read_text().split()
@@ -51,16 +78,14 @@ def open_study(file: Path, declared: Benchmark[Any, Any], summaries: Sequence[Su
             with _new_tokens(links) as (owner, entry):
                 store.set_tokens(owner, entry)
     else:
-        study, items = design_study(declared, summaries, design)
+        study, items = begin()
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"{file}: cannot be made: {error.strerror}; name another file with `db`") from error
         with _new_tokens(links) as (owner, entry):
-            store = Store.create(file, study, items, tokens=(owner, entry))
-    practice = practice_of(declared, store.study.design.seed) if store.study.design.kind == "grades" else ()
-    groups = {outcome.key: outcome.group for summary in summaries for outcome in summary.outcomes}
-    return Collection(store, items, practice, declared, groups, owner, entry)
+            store = kind.create(file, study, items, tokens=(owner, entry))
+    return store, items, owner, entry
 
 
 @contextmanager

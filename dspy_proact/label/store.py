@@ -6,6 +6,7 @@
     practice        answers to practice items
     slates          places: an item that a rater is to rate, in order; a planned repeat is marked
     log             ratings and skips, which only grows; what was undone is marked, and stays
+    reviews         of a study of a corpus: what a row of the log says of its item beside the verdict, its grade
     adjudications   grades of the owner's, beside the ratings; the last of an item counts
 
 Every method that writes is one transaction, which is on disk before it returns. A write that comes twice with one
@@ -26,16 +27,17 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import TypeAdapter
 
 from dspy_proact.errors import UsageError
 from dspy_proact.kept import replacing
 from dspy_proact.label.database import BESIDE, Database
-from dspy_proact.label.study import LONGEST_NAME, Rater, Rating, Slot, Study, StudyItem, Submission
+from dspy_proact.label.study import LONGEST_NAME, Kind, Rater, Rating, Slot, StoredItem, Study, StudyItem, Submission
 
 G = TypeVar("G", bound=Submission)
+Item = TypeVar("Item", bound=StoredItem)
 _FORMAT = 2
 _STUDY, _RATINGS = TypeAdapter(Study), TypeAdapter(tuple[Rating, ...])
 _SIDES = {"first": "second", "second": "first"}
@@ -60,6 +62,8 @@ CREATE VIEW places AS SELECT s.*, CASE WHEN l.grade <> '' THEN 'rated' WHEN l.nu
     ON l.rater = s.rater AND l.item = s.item AND l.repeated = s.repeated AND l.undone IS NULL;
 CREATE VIEW given AS SELECT number, name AS rater, run, "case", part, item, repeated, grade, confidence, reason, spans,
     seconds, time, key FROM log JOIN items USING (item) JOIN raters USING (rater) WHERE undone IS NULL;
+CREATE TABLE reviews (number INTEGER PRIMARY KEY REFERENCES log, edits TEXT NOT NULL, happens TEXT NOT NULL,
+    reads_like_test TEXT NOT NULL);
 CREATE TABLE adjudications (number INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL REFERENCES items,
     grade TEXT NOT NULL, reason TEXT NOT NULL, time REAL NOT NULL, key TEXT NOT NULL UNIQUE);
 """
@@ -81,6 +85,11 @@ def pseudonym(text: str) -> str:
 class Store:
     """The file of a study, made by `create`, opened by `open`, for one thread at a time; its `id` is 16 hex digits."""
 
+    kinds: ClassVar[tuple[Kind, ...]] = ("grades", "pairs")
+    """Of studies whose files these are."""
+    source: ClassVar[str] = "of the runs; name those that the study began with"
+    """Where items come from, in a message about one that is not there."""
+
     def __init__(self, path: Path, id: str, study: Study, clock: Callable[[], float]):  # noqa: A002
         self.path, self.id, self.study, self._clock = path, id, study, clock
         self._db = Database(path)
@@ -90,7 +99,7 @@ class Store:
         cls,
         path: Path,
         study: Study,
-        items: Sequence[StudyItem],
+        items: Sequence[StoredItem],
         clock: Callable[[], float] = time.time,
         tokens: tuple[str, str] = ("", ""),
     ) -> Self:
@@ -133,20 +142,14 @@ class Store:
     def open(cls, path: Path, clock: Callable[[], float] = time.time) -> Self:
         """Open the file of a study.
 
-        Raises a `UsageError` where it is none of this version, or damaged, and a `StoreError` where it cannot be read.
+        Raises a `UsageError` where it is none of this version or of another kind, or damaged, and a `StoreError` where
+        it cannot be read.
         """
-        if not path.is_file():
-            what = "is a folder; name a file" if path.is_dir() else "there is no such file; `label serve` makes one"
-            raise UsageError(f"{path}: {what}")
-        with closing(Database(path)) as db:
-            if not db.row("SELECT 1 FROM sqlite_master WHERE name = 'study'"):
-                raise UsageError(f"{path}: is no file of `label serve`: it holds no study")
-            row = db.row("SELECT id, format, settings FROM study")
-        if row is None or row["format"] != _FORMAT:
-            raise UsageError(f"{path}: is of another version of dspy-proact than this one")
-        with _undamaged(path):
-            study = _STUDY.validate_json(row["settings"])
-        return cls(path, row["id"], study, clock)
+        id_, study = _study_in(path)
+        if study.design.kind not in cls.kinds:
+            holds = "reviews of a corpus" if study.design.kind == "reviews" else "ratings of responses"
+            raise UsageError(f"{path}: holds {holds}, which cannot be used here; name another file")
+        return cls(path, id_, study, clock)
 
     def close(self) -> None:
         """Close the file; everything is in it."""
@@ -170,13 +173,13 @@ class Store:
         rows = self._db.execute('SELECT run, "case", item FROM items ORDER BY rank')
         return tuple(tuple(item for *_, item in rows) for _, rows in groupby(rows, key=lambda row: row[:2]))
 
-    def current(self, items: Iterable[StudyItem]) -> dict[str, StudyItem]:
+    def current(self, items: Iterable[Item]) -> dict[str, Item]:
         """Those of some items that are rated and have the texts that were, by key in the order of the draw."""
         by_key = {item.key: item for item in items}
         rows = self._db.execute("SELECT item, mark FROM items ORDER BY rank")
         return {key: by_key[key] for key, mark in rows if key in by_key and by_key[key].mark == mark}
 
-    def chosen(self, items: Iterable[StudyItem], *, complete: bool = True) -> tuple[StudyItem, ...]:
+    def chosen(self, items: Iterable[Item], *, complete: bool = True) -> tuple[Item, ...]:
         """Those of some items that are rated and have the texts that were, in the order of the draw.
 
         Raises a `UsageError` where there is none, or with `complete` one of the study's is not among them.
@@ -186,7 +189,7 @@ class Store:
         for key, case in self._db.execute('SELECT item, "case" FROM items ORDER BY rank'):
             if key not in current and (complete or not current):
                 how = "with another text" if key in known else "in none"
-                raise UsageError(f"{self.path}: {case!r} is {how} of the runs; name those that the study began with")
+                raise UsageError(f"{self.path}: {case!r} is {how} {self.source}")
         return tuple(current.values())
 
     def swapped(self, rater: int, item: StudyItem) -> bool:
@@ -294,10 +297,7 @@ class Store:
         Raises a `UsageError` where an item is rated by the rater already, and a `StoreError` where they cannot be kept.
         """
         now = self._clock()
-        rows = [
-            asdict(one) | {"rater": rater, "spans": json.dumps(one.spans), "time": one.time or now}
-            for one in submissions
-        ]
+        rows = [self._row(one) | {"rater": rater, "time": one.time or now} for one in submissions]
         insert = (
             "INSERT INTO log VALUES (NULL, :rater, :item, :repeated, :grade, :confidence, :reason, :spans, :seconds, "
             ":time, :key, NULL, NULL) ON CONFLICT (rater, key) DO NOTHING"
@@ -305,10 +305,19 @@ class Store:
         with self._db.transaction():
             try:
                 new = self._db.executemany(insert, rows)
+                if self._beside:
+                    self._db.executemany(self._beside, rows)
             except sqlite3.IntegrityError as error:
                 raise UsageError("this item has a rating of yours already; undo that first") from error
             self._db.execute("UPDATE raters SET seen = ? WHERE rater = ?", (now, rater))
         return new
+
+    _beside: ClassVar[str] = ""
+    """What is written beside each row of the log, from the same values; nothing where it is empty."""
+
+    def _row(self, submission: Submission) -> dict[str, Any]:
+        """The values of a row of the log, by name, without rater and time."""
+        return asdict(submission) | {"spans": json.dumps(submission.spans)}
 
     def keys_of(self, rater: int) -> dict[str, tuple[str, bool]]:
         """The item, and whether it is a repeat, of each idempotency key in a rater's log; of what was undone too."""
@@ -337,7 +346,7 @@ class Store:
         return self._ratings_where("grade <> '' AND repeated <= ? ORDER BY number", repeats)
 
     def _ratings_where(self, which: str, value: object) -> tuple[Rating, ...]:
-        with _undamaged(self.path):
+        with undamaged(self.path):
             return _RATINGS.validate_python(
                 [dict(row) for row in self._db.execute(f"SELECT * FROM given WHERE {which}", (value,))]
             )
@@ -357,8 +366,28 @@ class Store:
         return {item: Submission(item, grade, key, reason=reason) for item, grade, key, reason in rows}
 
 
+def kind_of(path: Path) -> Kind:
+    """What the file of a study holds; raises as `Store.open` does."""
+    return _study_in(path)[1].design.kind
+
+
+def _study_in(path: Path) -> tuple[str, Study]:
+    """The id and the study of a file; raises as `Store.open` does."""
+    if not path.is_file():
+        what = "is a folder; name a file" if path.is_dir() else "there is no such file; `label serve` makes one"
+        raise UsageError(f"{path}: {what}")
+    with closing(Database(path)) as db:
+        if not db.row("SELECT 1 FROM sqlite_master WHERE name = 'study'"):
+            raise UsageError(f"{path}: is no file of `label serve`: it holds no study")
+        row = db.row("SELECT id, format, settings FROM study")
+    if row is None or row["format"] != _FORMAT:
+        raise UsageError(f"{path}: is of another version of dspy-proact than this one")
+    with undamaged(path):
+        return row["id"], _STUDY.validate_json(row["settings"])
+
+
 @contextmanager
-def _undamaged(path: Path) -> Generator[None]:
+def undamaged(path: Path) -> Generator[None]:
     """Raises a `UsageError` where what is read within is not what was written into a file."""
     try:
         yield

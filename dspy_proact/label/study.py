@@ -1,10 +1,11 @@
 """What a study is, what people rate in it and what they give, as its file gives and takes them."""
 
 import hashlib
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise, product
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import from_json
@@ -23,8 +24,8 @@ LONGEST_NAME, LONGEST_REASON, MOST_SPANS, LONGEST_SECONDS = 60, 4000, 100, 86_40
 PRACTICE_ROUND, PRACTICE_ROUNDS, PRACTICE_RIGHT = 3, 2, 2
 """Practice items of a round, rounds that a rater has at most, and right grades by which a round is passed."""
 _PRACTICE = PRACTICE_ROUND * PRACTICE_ROUNDS
-Kind = Literal["grades", "pairs"]
-"""Grades of single responses, or choices between two."""
+Kind = Literal["grades", "pairs", "reviews"]
+"""Grades of single responses, choices between two, or reviews of the items of a corpus."""
 Criteria = tuple[tuple[str, str], ...]
 """Level and what it means, from best to worst; a level without words is left out."""
 Unit = tuple[str, str]
@@ -49,16 +50,23 @@ class Design:
     disputed: bool = False
     """Whether cases on which judges disagree come first; scores cannot be corrected by ratings of these."""
     kind: Kind = "grades"
+    shared: float = 1.0
+    """Share of units that have `ratings` raters, in [0, 1]; the others have one. 1 but for reviews."""
+
+    def raters_of(self, rank: int) -> int:
+        """How many raters the unit has that is at this rank of the draw; those with several lie at equal steps."""
+        before, after = (math.ceil(round(units * self.shared, 9)) for units in (rank, rank + 1))
+        return self.ratings if after > before else 1
 
 
 @dataclass(frozen=True)
 class StudyRun:
-    """A run whose responses are rated."""
+    """A run whose responses are rated, or a corpus whose items are reviewed."""
 
     run: str
-    """Its `run_key`."""
+    """Its `run_key`; empty for a corpus."""
     path: str
-    """Where its folder was when the study began."""
+    """Where it was when the study began."""
     draw: str | None = None
     """By what chance its cases were drawn, as the column `draw` of a sheet has it; None where they were chosen
     otherwise, so that no score can be corrected by their ratings."""
@@ -148,6 +156,35 @@ class Rating(Submission):
     case: str
     part: str
     """Name of the part; empty for the grading as a whole."""
+
+
+class StoredItem(Protocol):
+    """What the file of a study keeps of an item."""
+
+    @property
+    def key(self) -> str:
+        """16 hex digits, unique in the study."""
+        ...
+
+    @property
+    def run(self) -> str:
+        """Of a run, else empty."""
+        ...
+
+    @property
+    def case(self) -> str:
+        """Key of what is rated, in its run or corpus."""
+        ...
+
+    @property
+    def part(self) -> Part:
+        """The part of the grading."""
+        ...
+
+    @property
+    def mark(self) -> str:
+        """16 hex digits over everything that a rater reads."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -136,9 +136,9 @@ def test_no_parameter_is_a_path_a_statement_or_markup(served, ann, text):
     assert (served.store.ratings(), len(served.store.raters())) == before
 
 
-def test_no_file_but_four_is_served(served):
+def test_no_file_but_six_is_served(served):
     visitor = Visitor(served.port)
-    for name in ("page.css", "label.css", "rate.js", "pages.js"):
+    for name in ("page.css", "label.css", "rate.js", "pages.js", "review.css", "review.js"):
         page = visitor.get(f"/static/{name}")
         assert (page.status, page.headers["cache-control"]) == (200, "private, max-age=300")
     for name in ("app.py", "../app.py", "page.js", "templates/item.html", ".."):

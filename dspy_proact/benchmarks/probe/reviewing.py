@@ -149,7 +149,10 @@ class _TaskFiles:
             PageSection(
                 "actions, of which one resolves it",
                 "terms",
-                tuple((one.id, f"{one.description}\nneeds: {', '.join(one.required)}") for one in view.actions),
+                tuple(
+                    (one.id.replace("_", " "), f"{one.description}\nneeds: {', '.join(one.required)}")
+                    for one in view.actions
+                ),
             ),
             PageSection(
                 "other items, which are no evidence",
@@ -196,7 +199,7 @@ class _TaskFiles:
         for name, value in gold.parameters.items():
             id_, _ = stated.get(name, ("", ""))
             fields = tuple(f"evidence.{id_}.{field}" for field in kinds[id_]) if id_ in gold.evidence else ()
-            heading = f"Action: {gold.action}, with the parameters"
+            heading = f"Action: {gold.action.replace('_', ' ')}, with the parameters"
             kind, text = ("line", value) if _is_line(value) else ("value", value_text(value))
             yield ReviewField(f"parameters.{name}", name.replace("_", " "), text, heading, kind, stated_in=fields)
 
