@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.audit.auditing import AuditedCorpus, Auditing, plain_auditing
+from dspy_proact.audit.auditing import AuditedCorpus, Auditing, ModelTests, plain_auditing
 from dspy_proact.audit.check import AuditCheck, State
 from dspy_proact.audit.generic import generic_checks
 from dspy_proact.audit.items import AnalysedItem, ItemAnalysis, item_analysis
@@ -24,6 +24,12 @@ ORDER: Sequence[State] = ("failed", "reported", "passed", "not tested")
 """Of checks in reports."""
 _NAMED = 2
 """Checks that the headline names."""
+_UNTESTED = AuditCheck(
+    name="tests by models",
+    state="not tested",
+    sentence="They take a model that answers with the facts and without, and a judge that grades it.",
+    tested=0,
+)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -34,6 +40,7 @@ class Audit:
         corpus: As `eval` takes it: `sample`, the name of a published one, or the path of a file or folder.
         runs: On the corpus: folders, or summaries. Without any, nothing is said of how hard items are.
         benchmark: By its name, the path of its file, or itself; None to find it by the runs, else by the corpus.
+        tests: What tests by models showed, as `generation.testing.CorpusTests` makes them; None for none.
 
     Raises:
         UsageError: It is not clear which benchmark the corpus is of, or a run answers another corpus.
@@ -48,22 +55,27 @@ class Audit:
     runs: Sequence[Summary]
     items: ItemAnalysis | None
     """What the runs show of each case; None without runs."""
+    tests: ModelTests | None
 
     def __init__(
         self,
         corpus: str | Path,
         runs: Sequence[str | Path | Summary] = (),
         benchmark: Declared | str | None = None,
+        tests: ModelTests | None = None,
     ):
         summaries = [run if isinstance(run, Summary) else summarize(RunFolder(run)) for run in runs]
         declared = benchmark_of_corpus(str(corpus), summaries, benchmark)
         auditing = auditing_of(declared)
-        read = _read(auditing, declared, str(corpus))
+        read = read_corpus(auditing, declared, str(corpus))
         for summary in summaries:
             _require_answers(summary, declared, read)
         items = item_analysis(summaries) if summaries else None
         checks = [*generic_checks(read, auditing), *auditing.checks(read), *(items.checks if items else ())]
+        if tests or auditing.testing:
+            checks += tests.checks if tests else [_UNTESTED]
         values = {"benchmark": declared, "auditing": auditing, "corpus": read, "runs": summaries, "items": items}
+        vars(self)["tests"] = tests
         vars(self).update(values, checks=sorted(checks, key=lambda check: ORDER.index(check.state)))
 
     def __repr__(self) -> str:
@@ -76,7 +88,7 @@ class Audit:
     @property
     def stand_in(self) -> bool:
         """Whether a stand-in that measures nothing took part."""
-        return any(run.embedded for run in self.runs)
+        return any(run.embedded for run in self.runs) or bool(self.tests and self.tests.stand_in)
 
     @property
     def suspects(self) -> list[AnalysedItem]:
@@ -102,14 +114,23 @@ class Audit:
             text = f"{of} {'fails' if len(failed) == 1 else 'fail'} on {name}: {listed(names)}."
         else:
             of = f"all {bars} checks" if bars > 1 else "the only check"
-            text = f"{name} passes {of} that can fail; {self.auditing.beyond} is not tested."
+            text = f"{name} passes {of} that can fail; {self._beyond}."
             text = text[0].upper() + text[1:] if name != self.corpus.name else text
         size = f"{counted(len(self.corpus.items), *self.auditing.nouns)} and {counted(len(self.corpus.keys), 'case')}"
         caveats = [f"{size} of {self.benchmark.name} were checked."]
         if failed:
-            caveats.append(f"{self.auditing.beyond[0].upper()}{self.auditing.beyond[1:]} is not tested.")
+            caveats.append(f"{self._beyond[0].upper()}{self._beyond[1:]}.")
         caveats += self._of_runs()
+        if self.stand_in:
+            caveats.append("The embedded stand-in took part: its figures measure no real model, and decide nothing.")
         return Headline(text, test="checks in code that ask no model", count=bars, caveats=tuple(caveats))
+
+    @property
+    def _beyond(self) -> str:
+        """What models showed, or that nothing of the kind is shown: a clause."""
+        if self.tests and self.tests.shown:
+            return self.tests.shown
+        return f"{self.auditing.beyond} is {'not shown' if self.tests else 'not tested'}"
 
     def _of_runs(self) -> Iterator[str]:
         """What stands below the headline where there are runs."""
@@ -124,8 +145,6 @@ class Audit:
         others = [run.path for run in self.runs if run.manifest and run.manifest.identity.corpus != self.corpus.sha256]
         if others:
             yield f"Not made on the same text, or read by other settings: {listed(others)}."
-        if self.stand_in:
-            yield "The embedded stand-in took part, which measures no real model."
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -144,6 +163,7 @@ class Audit:
                 "cases": len(corpus.keys),
             },
             "runs": [run.path for run in self.runs],
+            "models": dict(self.tests.models) if self.tests else {},
             "checks": [
                 {
                     "name": check.name,
@@ -207,7 +227,7 @@ def benchmark_of_corpus(corpus: str, runs: Sequence[Summary] = (), named: Declar
     raise UsageError(f"{corpus}: {of}, by the names of its files; name its benchmark with `benchmark`")
 
 
-def _read(auditing: Auditing, declared: Declared, corpus: str) -> AuditedCorpus:
+def read_corpus(auditing: Auditing, declared: Declared, corpus: str) -> AuditedCorpus:
     """The corpus; where it is a published one that cannot be had, the error names what can be audited instead."""
     published = corpus.partition("@")[0] in {declared.name, declared.corpus.name} and not Path(corpus).exists()
     instead = f"audit its sample in its place: `sample` with `benchmark={declared.name}`"

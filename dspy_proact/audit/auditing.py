@@ -6,7 +6,7 @@ is read by its cases, of which the texts of their views are known.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from dspy_proact.audit.check import AuditCheck, Finding
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.report.numbers import counted
 from dspy_proact.runs import CONTROL, CaseSet
+from dspy_proact.stand_in import stand_in_note
 
 Texts = Mapping[str, Sequence[str]]
 """Texts by what they are, in the plural, such as `user messages`."""
@@ -95,6 +96,31 @@ def no_checks(_: AuditedCorpus) -> Sequence[AuditCheck]:
 
 
 @dataclass(frozen=True)
+class ModelTests:
+    """What tests by models showed of a corpus."""
+
+    checks: Sequence[AuditCheck]
+    shown: str = ""
+    """What a headline may say of them, a clause with its interval; empty where nothing was shown."""
+    models: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Their names, by role."""
+
+    @property
+    def stand_in(self) -> bool:
+        """Whether a stand-in that measures nothing took part."""
+        return bool(stand_in_note(self.models.items()))
+
+    @property
+    def bounded(self) -> "ModelTests":
+        """Itself; of a stand-in without a claim, and its checks without a bar."""
+        if not self.stand_in:
+            return self
+        states = ("failed", "passed")
+        checks = [one.model_copy(update={"state": "reported"}) if one.state in states else one for one in self.checks]
+        return replace(self, checks=checks, shown="")
+
+
+@dataclass(frozen=True)
 class Auditing:
     """What a benchmark declares whose corpora can be audited."""
 
@@ -111,6 +137,8 @@ class Auditing:
     """Columns of the table of coverage, each with the values that items should have; with none for those that occur."""
     checks: Callable[[AuditedCorpus], Iterable[AuditCheck]] = no_checks
     """Its own, which ask no model."""
+    testing: Callable[[AuditedCorpus], Any] | None = None
+    """How models test its cases, a `generation.maker.Making` whose maker gives `ModelTests`; None where none do."""
 
 
 def plain_auditing(declared: Benchmark[Any, Any]) -> Auditing:

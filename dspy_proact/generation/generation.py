@@ -32,7 +32,7 @@ CORPORA = Path("corpora")
 """Default parent of the folders of corpora."""
 ITEMS = "items.jsonl"
 """Who wrote what, an `ItemRecord` a line."""
-_OWN = (CALLS, CORPUS_CLAIM, "lock")
+_OWN = (CALLS, CORPUS_CLAIM, "audit.json", "lock")
 """Files that are no benchmark's."""
 Several = ModelSpec | str | Sequence[ModelSpec | str]
 """One model or several, each by its name or as a spec."""
@@ -93,7 +93,14 @@ class Generation:
 
     Raises:
         UsageError: The brief cannot be used, models cannot be called as asked, or the benchmark makes no corpora.
+
+    Attributes:
+        claim_file: Claims the folder.
+        kind: What the folder holds, in messages.
+        parent: Of the default folder.
     """
+
+    claim_file, kind, parent = CORPUS_CLAIM, "corpus", CORPORA
 
     def __init__(
         self,
@@ -113,9 +120,7 @@ class Generation:
         if (items is not None and items < 1) or proof not in PROOFS:
             raise UsageError(f"`items` must be 1 or more, and `proof` one of {', '.join(PROOFS)}")
         self.declared = benchmark_named(benchmark)
-        if self.declared.corpus.making is None:
-            raise UsageError(f"{self.declared.name}: no corpora can be made of it; name another `benchmark`")
-        self.making: Making = self.declared.corpus.making()
+        self.making = self.making_of(self.declared)
         self.brief = self.making.read(brief, language)
         if settings:
             self.brief = self.making.read(with_fields(self.brief, settings, "settings"), None)
@@ -143,6 +148,12 @@ class Generation:
     def __repr__(self) -> str:
         models = ", ".join(f"{role}={'|'.join(m.name for m in models)}" for role, models in self.models.items())
         return f"Generation({self.declared.name!r}, {models}, items={self.items}, seed={self.seed})"
+
+    def making_of(self, declared: Benchmark[Any, Any]) -> Making:
+        """How slots are filled; raises a `UsageError` where the benchmark makes no corpora."""
+        if declared.corpus.making is None:
+            raise UsageError(f"{declared.name}: no corpora can be made of it; name another `benchmark`")
+        return declared.corpus.making()
 
     def _specs_of(
         self, role: str, named: Mapping[str, ModelSpec | str], arguments: Mapping[str, str], specs: Sequence[ModelSpec]
@@ -183,8 +194,8 @@ class Generation:
 
     @property
     def default_folder(self) -> Path:
-        """`corpora/<benchmark>--<8 hex of the identity>`."""
-        return CORPORA / f"{self.declared.name}--{self.identity.digest()[:8]}"
+        """`corpora/<benchmark>--<8 hex of the identity>`, or below another `parent`."""
+        return self.parent / f"{self.declared.name}--{self.identity.digest()[:8]}"
 
     def run(self, out: str | Path | None = None, observer: CorpusObserver | None = None) -> Generated:
         """Make the corpus, or go on with the one in the folder, and write its files.
@@ -206,7 +217,7 @@ class Generation:
         for model in _all(self.models):
             model.require_key()
         folder, switch = Path(out or self.default_folder), Switch()
-        claim = Claim(folder, CORPUS_CLAIM, CorpusClaim, "corpus")
+        claim = Claim(folder, self.claim_file, CorpusClaim, self.kind)
         with (
             watching(observer, CorpusObserver(), CorpusBar()) as watcher,
             claim.held(self.identity) as claimed,

@@ -33,6 +33,8 @@ _WEAK, _FORGETS = 6, 5
 _RULE = re.compile(r"\b(never|only|must|may not|not)\b", re.IGNORECASE)
 _GRADED = "is graded by the criteria"
 """Stands in the system text of an assistant that knows the rubric."""
+_FILLER = ("it", "is", "as", "it", "was", "and", "we", "go", "on", "as", "we", "did", "all", "of", "us") * 4
+"""Words from which nothing follows, in place of a fact."""
 _CLOSES = re.compile(r"\b(thanks|thank you|bye|cheers)\b", re.IGNORECASE)
 
 
@@ -182,7 +184,9 @@ def _rubric(fields: Fields) -> dict[str, Any]:
 
 def _swap(fields: Fields) -> dict[str, Any]:
     replacements = value_of(fields["replacements"], list[Any]())
-    pairs = [(_by_fact()[one["fact"]]["says"], one["neutral"]) for one in replacements]
+    # A fact of another corpus is the sentence that states it, and responses may repeat its keys.
+    pairs = [(_by_fact().get(one["fact"], {"says": one["fact"]})["says"], one["neutral"]) for one in replacements]
+    pairs += [(key, "that") for one in replacements if one["fact"] not in _by_fact() for key in one["keys"]]
 
     def rewritten(text: str | None) -> str | None:
         for old, new in pairs if text else ():
@@ -230,6 +234,7 @@ def _message(fields: Fields) -> dict[str, Any]:
 def _audit(fields: Fields) -> dict[str, Any]:
     if "removed_facts" in fields:
         keys = [key for fact in _by_fact().values() if fact["fact"] in fields["removed_facts"] for key in fact["keys"]]
+        keys += [fact for fact in value_of(fields["removed_facts"], list[str]()) if fact not in _by_fact()]
         return {"implied": _has(fields["conversation"], keys), "other_reason": False, "realism": 0.8, "advice": ""}
     if "message" in fields:
         return _message_audit(fields)
@@ -279,6 +284,35 @@ def _rubric_audit(fields: Fields) -> dict[str, Any]:
     return {"grounds": grounds, **flags, "consequence_true": "yes", "advice": ""}
 
 
+def _rubric_facts(fields: Fields) -> dict[str, Any]:
+    """Of a rubric of another corpus: the sentences of the user that share most words with what passes."""
+    rubric = value_of(fields["rubric"], dict[str, Any]())
+    passing = set(re.findall(r"[a-z]{5,}", str(rubric.get("pass_criteria", "")).lower()))
+    ranked = list[tuple[int, int, str, list[str]]]()
+    for turn in value_of(fields["conversation"], list[Any]()):
+        for text in sentences(turn["user"]):
+            shared = [word for word in re.findall(r"[A-Za-z]{5,}", text) if word.lower() in passing]
+            if len(shared) > 1 and "?" not in text:
+                ranked.append((-len(shared), turn["turn"], text, shared))
+    facts = [
+        {
+            "fact": text,
+            "keys": sorted({*shared}, key=lambda word: (-len(word), word))[:2],
+            "quote": text,
+            "turn": turn,
+            "consequence": f"Plans ahead for {' and '.join(shared[:2])}.",
+            "neutral": " ".join(_FILLER[: max(3, len(text.split()))]) + ".",
+        }
+        for _, turn, text, shared in sorted(ranked)[: 2 if rubric.get("phase") == "CRITICAL" else 1]
+    ]
+    return {"facts": facts, "act": f"plans ahead for {facts[0]['keys'][0]}" if facts else ""}
+
+
+def _message_needs(fields: Fields) -> dict[str, Any]:
+    questions = [text for text in sentences(unfenced(fields["message"])) if text.endswith("?")]
+    return {"reply_must_hold": [f"an answer to: {text}" for text in questions]}
+
+
 def _uptake(fields: Fields) -> dict[str, Any]:
     served = [
         {"anchor": anchor["id"], "quote": text}
@@ -299,6 +333,8 @@ _STAGES: Mapping[str, Callable[[Fields], dict[str, Any]]] = {
     "written": _message,
     "audit": lambda fields: {"audit": _audit(fields)},
     "uptake": _uptake,
+    "facts": _rubric_facts,
+    "reply_must_hold": _message_needs,
 }
 """What is written, by a field that is asked for."""
 

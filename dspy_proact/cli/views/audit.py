@@ -1,46 +1,77 @@
 """An audit on the terminal, as JSON, or as a page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from dspy_proact.audit.audit import Audit
 from dspy_proact.audit.check import AuditCheck
 from dspy_proact.cli.next_step import Next, say_next
+from dspy_proact.cli.options.option import Output
 from dspy_proact.cli.report import write_page
 from dspy_proact.cli.views.message import console, print_json, print_more
 from dspy_proact.evaluation import DEFAULT_BENCHMARK
 from dspy_proact.plain_text import printable, shortened
 from dspy_proact.report.terminal import show
 
+if TYPE_CHECKING:
+    from dspy_proact.generation.testing import CorpusTests
+
 _FIRST = 3
 """Findings of a check that are shown without --explain."""
 
 
-def audit_shown(audit: Audit, html: Path | None, *, explain: bool, as_json: bool) -> None:
-    """Print an audit, or write its page, and say what to type next."""
+def audit_shown(
+    corpus: str,
+    runs: Sequence[Path],
+    benchmark: str | None,
+    html: Path | None,
+    output: Output,
+    *,
+    explain: bool,
+    tests: "CorpusTests | None" = None,
+) -> int:
+    """Print an audit, or write its page, after its tests by models, if any, and say what to type next; exit status."""
+    shown = None
+    if tests:
+        from dspy_proact.cli.views.generation import print_forecast, run_shown
+
+        if output.dry_run:
+            print_forecast(tests, output.as_json)
+            return 0
+        folder = output.out or tests.default_folder
+        generated = run_shown(tests, folder)
+        if isinstance(generated, int):
+            return generated
+        shown = tests.tests(generated.made)
+    audit = Audit(corpus, runs, benchmark, shown)
     if html is not None:
-        if not write_page(html, [Path(audit.corpus.name), *(Path(run.path) for run in audit.runs)], audit.to_html):
-            return
-    elif as_json:
+        if not write_page(html, [Path(audit.corpus.name), *runs], audit.to_html):
+            return 0
+    elif output.as_json:
         print_json(audit.document)
-        return
+        return 0
     else:
-        show(console(), *audit.headline.lines)
-        for state, checks in groupby(audit.checks, key=lambda check: check.state):
-            show(console(), "", f"{state}:", *(line for check in checks for line in _lines(check, explain)))
-        if not explain and any(len(check.findings) > _FIRST for check in audit.checks):
-            print_more()
-    name = audit.benchmark.name
-    benchmark = [] if name == DEFAULT_BENCHMARK else ["--benchmark", name]
+        _print(audit, explain)
+    named = [] if audit.benchmark.name == DEFAULT_BENCHMARK else ["--benchmark", benchmark or audit.benchmark.name]
     if audit.items and (flagged := [item for item in audit.suspects if item.figures.flags]):
         words = {"case": "--case", "key": flagged[0].key, "epoch": None, "beside": None}
-        say_next(Next.CASES_SHOWN, run=audit.runs[0].path, **words)
+        say_next(Next.CASES_SHOWN, run=runs[0], **words)
     elif audit.runs:
-        say_next(Next.PAGE_WRITTEN, run=audit.runs[0].path)
+        say_next(Next.PAGE_WRITTEN, run=runs[0])
     else:
-        say_next(Next.AUDITED, benchmark=benchmark, corpus=audit.corpus.name)
+        say_next(Next.AUDITED, benchmark=named, corpus=audit.corpus.name)
+    return 0
+
+
+def _print(audit: Audit, explain: bool) -> None:
+    show(console(), *audit.headline.lines)
+    for state, checks in groupby(audit.checks, key=lambda check: check.state):
+        show(console(), "", f"{state}:", *(line for check in checks for line in _lines(check, explain)))
+    if not explain and any(len(check.findings) > _FIRST for check in audit.checks):
+        print_more()
 
 
 def _lines(check: AuditCheck, explain: bool) -> Iterator[str]:
@@ -48,8 +79,15 @@ def _lines(check: AuditCheck, explain: bool) -> Iterator[str]:
     width = console().width
 
     def wrapped(text: str, mark: str) -> list[str]:
-        indents = {"initial_indent": mark, "subsequent_indent": " " * len(mark)}
-        return wrap(printable(text), width, **indents, break_long_words=False, break_on_hyphens=False)
+        after = " " * len(mark)
+        return wrap(
+            printable(text),
+            width,
+            initial_indent=mark,
+            subsequent_indent=after,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
 
     yield from wrapped(f"{check.name}: {check.sentence}", "  ")
     shown = check.findings if explain else check.findings[:_FIRST]

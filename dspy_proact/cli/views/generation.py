@@ -36,9 +36,9 @@ _MOST_REASONS = 8
 class CorpusShown(ProgressOnStderr, CorpusObserver):
     """Shows calls, items, whose plural noun is `items`, cost and time."""
 
-    def __init__(self, folder: Path, limits: Limits, items: str):
+    def __init__(self, folder: Path, limits: Limits, items: str, kind: str = "corpus"):
         super().__init__("left about")
-        self._folder, self._limits, self._items = folder, limits, items
+        self._folder, self._limits, self._items, self._kind = folder, limits, items, kind
         self._last_line = time.monotonic()
         self.last: CorpusStand | None = None
 
@@ -46,7 +46,7 @@ class CorpusShown(ProgressOnStderr, CorpusObserver):
         """Say what it will take."""
         for line in _forecast_text(forecast, self._limits):
             self._say(line)
-        self._say(f"The corpus is in {self._folder}; answers that are in it already are not paid for again.")
+        self._say(f"The {self._kind} is in {self._folder}; answers that are in it already are not paid for again.")
         self.last = stand
         self._begin(self._items, stand.wanted)
 
@@ -86,20 +86,27 @@ def _forecast_text(forecast: CorpusForecast, limits: Limits) -> list[str]:
 def generation_shown(generation: Generation, output: option.Output) -> int:
     """Make a corpus and say what came of it, or only what it will take; the exit status."""
     if output.dry_run:
-        _print_forecast(generation, output.as_json)
+        print_forecast(generation, output.as_json)
         return 0
     folder = output.out or generation.default_folder
-    progress = CorpusShown(folder, generation.gate.limits, generation.making.items)
+    generated = run_shown(generation, folder)
+    if isinstance(generated, int):
+        return generated
+    _print_made(generation, generated, output.as_json)
+    return exit_status(unscored=bool(generated.made.missing))
+
+
+def run_shown(generation: Generation, folder: Path) -> Generated | int:
+    """What came of a corpus, or of tests of one, in a folder; where it was stopped, which is said, the exit status."""
+    progress = CorpusShown(folder, generation.gate.limits, generation.making.items, generation.kind)
     try:
         with progress:
-            generated = generation.run(folder, progress)
+            return generation.run(folder, progress)
     except Halt as halt:
         if progress.last:
             say(f"Stopped: {_stand_text(progress.last)}.")
         say_stopped(halt, folder, has_answers=bool(progress.last and progress.last.answered))
         return exit_status(halt)
-    _print_made(generation, generated, output.as_json)
-    return exit_status(unscored=bool(generated.made.missing))
 
 
 def _note(generation: Generation) -> str:
@@ -107,7 +114,8 @@ def _note(generation: Generation) -> str:
     return stand_in_note((role, model.name) for role, models in generation.models.items() for model in models)
 
 
-def _print_forecast(generation: Generation, as_json: bool) -> None:
+def print_forecast(generation: Generation, as_json: bool) -> None:
+    """Print what it will take, stage by stage."""
     forecast, making, note = generation.forecast(), generation.making, _note(generation)
     if as_json:
         stages = [

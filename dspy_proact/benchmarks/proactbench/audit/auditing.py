@@ -12,6 +12,7 @@ from dspy_proact.benchmarks.proactbench.audit.rows import AuditedRows, read_rows
 from dspy_proact.benchmarks.proactbench.cases import case_set_of
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import FILE
 from dspy_proact.benchmarks.proactbench.types import Dialogue, Phase
+from dspy_proact.evaluation.benchmark import lazily
 
 _STYLES, _TURNS = range(1, 25), range(1, 11)
 _NAME = re.compile(r"(?<=[\w,;:)\u2019'\u2013-] )[A-Z\u00c0-\u00de][\w\u2019'-]*\w")
@@ -40,6 +41,7 @@ def auditing() -> Auditing:
             "turn": tuple(map(str, _TURNS)),
         },
         checks=_checks,
+        testing=lazily("dspy_proact.benchmarks.proactbench.audit.testing", "testing"),
     )
 
 

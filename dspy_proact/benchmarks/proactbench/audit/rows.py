@@ -46,6 +46,8 @@ class TriggerAnchors(RawPart):
 
     turn: int
     anchors: list[str]
+    act: str = ""
+    """What earns a pass, in one clause."""
 
 
 _ANCHORS = TypeAdapter(list[PlantedFact])
@@ -60,6 +62,8 @@ class AuditedDialogue:
     anchors: Sequence[PlantedFact] = ()
     needs: Mapping[int, Sequence[str]] = field(default_factory=dict[int, Sequence[str]])
     """Ids of the anchors that a trigger rests on, by its turn, counted from 1; of a made corpus with proof alone."""
+    acts: Mapping[int, str] = field(default_factory=dict[int, str])
+    """What earns a pass, likewise."""
     control_turn: int | None = None
     """Of a row of the controls; None for the others."""
     unreadable: str = ""
@@ -160,6 +164,7 @@ def _dialogues(
             dialogue=row.dialogue(),
             anchors=anchors,
             needs={proof.turn: proof.anchors for proof in proofs},
+            acts={proof.turn: proof.act for proof in proofs},
             control_turn=row.control_turn if isinstance(row, ControlRow) else None,
             unreadable=unreadable,
         )

@@ -110,7 +110,7 @@ class Prover:
         """
         if self.level == "none":
             return dialogue
-        tests = [_Test(self, attempt, dialogue, made, style) for made in dialogue.triggers]
+        tests = [TriggerTest(self, attempt, dialogue, made, style) for made in dialogue.triggers]
         triggers = await all_of(test.proved() for test in tests)
         dialogue = dialogue.model_copy(update={"triggers": triggers})
         tests = [replace(test, made=made) for test, made in zip(tests, triggers, strict=True) if made.published]
@@ -153,12 +153,12 @@ class Prover:
         ]
 
 
-_LOOKING = "looking"
+LOOKING = "looking"
 """How the stages begin by whose responses a trigger is kept."""
 
 
 @dataclass(frozen=True)
-class _Test:
+class TriggerTest:
     """A trigger under test."""
 
     prover: Prover
@@ -176,7 +176,7 @@ class _Test:
             test, proof = await self.leave_one_out(proof)
         if proof.kept and proof.swap:
             fresh = await test.arms(proof.swap, "tester", "fresh", test.prover.looking)
-            decided = {text for stage, texts in test.responses.items() if stage.startswith(_LOOKING) for text in texts}
+            decided = {text for stage, texts in test.responses.items() if stage.startswith(LOOKING) for text in texts}
             answers = [text for stage, texts in test.responses.items() if stage.startswith("fresh") for text in texts]
             proof = proof.model_copy(update={"fresh": fresh, "repeats": sum(text in decided for text in answers)})
         return test.made.model_copy(update={"proof": proof})
@@ -193,32 +193,26 @@ class _Test:
             return TriggerProof(swap=None, audit=None, looking=None, bare=None, kept=False, reason=reason)
         looking, bare = await all_of(
             self.arms(swap, "assistant", f"{arm}{name}", assistant)
-            for arm, assistant in ((_LOOKING, self.prover.looking), ("bare", self.prover.bare))
+            for arm, assistant in ((LOOKING, self.prover.looking), ("bare", self.prover.bare))
         )
         reason = weakness(looking)
         return TriggerProof(swap=swap, audit=audit, looking=looking, bare=bare, kept=not reason, reason=reason)
 
-    async def leave_one_out(self, proof: TriggerProof) -> tuple["_Test", TriggerProof]:
+    async def leave_one_out(self, proof: TriggerProof) -> tuple["TriggerTest", TriggerProof]:
         """The test of a CRITICAL trigger, or of the EMERGENT one in its stead, and what it shows.
 
         Where responses pass with an anchor gone, not all are needed. Where one at most is, the trigger is tested afresh
         with a rubric for that one alone, or for the last where any one would do; else it is not kept.
         """
 
-        async def without(anchor: str) -> list[str]:
-            swap, _ = await self.swapped([anchor], f"swap without {anchor}", others_may_call=True)
-            return await self.grades(swap.turns, "assistant", f"{_LOOKING} without {anchor}", self.prover.looking)
-
-        def failed(reason: str, *reasons: str) -> tuple[_Test, TriggerProof]:
+        def failed(reason: str, *reasons: str) -> tuple[TriggerTest, TriggerProof]:
             return self, proof.model_copy(update={"kept": False, "reason": " ".join([reason, *reasons])})
 
-        order = [item.anchor for item in self.dialogue.disclosures]
-        anchors = sorted(self.made.rubric.anchors, key=order.index)
         try:
-            grades = dict(zip(anchors, await all_of(map(without, anchors)), strict=True))
+            grades = await self.leaving_out()
         except RuleError as error:
             return failed("No version without one of its facts alone could stand.", *error.reasons)
-        proof = proof.model_copy(update={"leave_one_out": grades})
+        anchors, proof = list(grades), proof.model_copy(update={"leave_one_out": grades})
         least = enough(SAMPLES[self.prover.level])
         spare = [
             anchor for anchor in anchors if sum(grade in (Grade.PASS, UNSCORED) for grade in grades[anchor]) >= least
@@ -240,6 +234,20 @@ class _Test:
         if not again.kept:
             return failed(forced, f"With a rubric for {alone} alone:", again.reason)
         return narrowed, again.model_copy(update={"leave_one_out": grades, "replaced": self.made.rubric})
+
+    async def leaving_out(self) -> dict[str, list[str]]:
+        """Grades of responses with one anchor swapped alone, by that anchor, in the order in which they were disclosed.
+
+        Raises `RuleError` where no version without one of them can stand.
+        """
+
+        async def without(anchor: str) -> list[str]:
+            swap, _ = await self.swapped([anchor], f"swap without {anchor}", others_may_call=True)
+            return await self.grades(swap.turns, "assistant", f"{LOOKING} without {anchor}", self.prover.looking)
+
+        order = [item.anchor for item in self.dialogue.disclosures]
+        anchors = sorted(self.made.rubric.anchors, key=order.index)
+        return dict(zip(anchors, await all_of(map(without, anchors)), strict=True))
 
     async def swapped(
         self, names: Sequence[str], stage: str, *, others_may_call: bool = False
