@@ -140,7 +140,7 @@ class Audit:
         models = counted(len(self.items.models), "model")
         yield (
             f"The answers of {models} flag {flagged or 'none'} of {counted(count, nouns.case, nouns.cases)}"
-            f"{': read them; to drop them for their results flatters' if flagged else ''}."
+            f"{': read them; to drop them for their results can flatter' if flagged else ''}."
         )
         others = [run.path for run in self.runs if run.manifest and run.manifest.identity.corpus != self.corpus.sha256]
         if others:

@@ -185,8 +185,8 @@ def _checks(items: tuple[AnalysedItem, ...], study: ItemStudy, models: int, noun
         _discrimination(items, study, models, nouns),
         _at_an_end(items, study, "nobody", nouns),
         _at_an_end(items, study, "everybody", nouns),
-        _marked(items, study, "disputed", nouns),
-        _marked(items, study, "unscored", nouns),
+        _marked(items, study, "disputed", models, nouns),
+        _marked(items, study, "unscored", models, nouns),
         _reliability(study.totals, nouns),
         _dropping(items, study, nouns),
     )
@@ -204,7 +204,7 @@ def _difficulty(items: Sequence[AnalysedItem], models: int, nouns: Nouns) -> Aud
 
 
 def _discrimination(items: Sequence[AnalysedItem], study: ItemStudy, models: int, nouns: Nouns) -> AuditCheck:
-    """Failed where an item holds by Holm over all that are tested; what is flagged is for a person to read."""
+    """Failed where an item holds by Holm over all that are tested."""
     name, tested = "discrimination", [item for item in items if item.figures.rest.low is not None]
     if models < ENOUGH_MODELS:
         one = "runs and programs of one model count as one"
@@ -218,8 +218,7 @@ def _discrimination(items: Sequence[AnalysedItem], study: ItemStudy, models: int
         f"rest){_by_holm(flagged, shown, nouns)}."
     )
     problem = "Models that are better at the rest score lower here: correlation {0.rest} over {0.models} models."
-    findings = _findings(flagged, problem)
-    state: State = "failed" if shown else "reported"
+    findings, state = _findings(flagged, problem), _state(flagged, shown, models)
     return AuditCheck(name=name, state=state, sentence=sentence, tested=len(tested), findings=findings, p=p)
 
 
@@ -242,7 +241,7 @@ def _at_an_end(items: Sequence[AnalysedItem], study: ItemStudy, end: End, nouns:
 
 
 def _marked(
-    items: Sequence[AnalysedItem], study: ItemStudy, flag: Literal["disputed", "unscored"], nouns: Nouns
+    items: Sequence[AnalysedItem], study: ItemStudy, flag: Literal["disputed", "unscored"], models: int, nouns: Nouns
 ) -> AuditCheck:
     """Failed where an item has such marks more often than the others, by Holm over all."""
     name = "judges disagree" if flag == "disputed" else "unscored"
@@ -260,9 +259,8 @@ def _marked(
     )
     which = "split" if flag == "disputed" else "unscored"
     problem = f"For {{0.{which}[0]}} of {{0.{which}[1]}} models {what}, more often than elsewhere."
-    state: State = "failed" if shown else "reported"
     tested = sum(there > 0 for _, there in marks)
-    findings = _findings(flagged, problem)
+    findings, state = _findings(flagged, problem), _state(flagged, shown, models)
     return AuditCheck(name=name, state=state, sentence=sentence, tested=tested, findings=findings, p=p)
 
 
@@ -310,6 +308,13 @@ def _tested(
     flagged = [(item, p) for item, p in zip(items, adjusted, strict=True) if flag in item.figures.flags]
     shown = sum(p is not None and p <= LEVEL for _, p in flagged)
     return [item for item, _ in flagged], shown, min((p for p in adjusted if p is not None), default=None)
+
+
+def _state(flagged: Sequence[AnalysedItem], shown: int, models: int) -> State:
+    """What is flagged and does not hold by Holm is for a person to judge; few models cannot show that nothing is."""
+    if shown:
+        return "failed"
+    return "passed" if not flagged and models >= ENOUGH_MODELS else "reported"
 
 
 def _by_holm(flagged: Sequence[AnalysedItem], shown: int, nouns: Nouns) -> str:

@@ -94,12 +94,20 @@ def test_a_trigger_that_better_models_fail_is_named_with_its_correlation():
 
 def test_a_corpus_without_such_a_trigger_is_not_accused():
     analysis = item_analysis(planted())
-    assert {one.state for one in analysis.checks} == {"reported", "not tested"}
+    states = {one.name: one.state for one in analysis.checks if one.state != "reported"}
+    assert states == {"discrimination": "passed", "judges disagree": "not tested", "unscored": "passed"}
     assert analysis.flagged == ()
     assert check(analysis, "what dropping would change").sentence == (
         "No trigger is flagged, so that none would be dropped."
     )
     assert check(analysis, "judges disagree").sentence == "No response has several verdicts."
+
+
+def test_a_flag_that_does_not_hold_over_all_is_reported():
+    """Six models are enough for an interval below 0, and too few for a test over 40 triggers."""
+    one = check(item_analysis(planted(6, wrong=("d20",), seed=0)), "discrimination")
+    assert (one.state, [finding.key for finding in one.findings]) == ("reported", ["d20"])
+    assert one.sentence.endswith("in none after Holm over all triggers and tests.")
 
 
 def test_what_dropping_changes_is_also_measured_by_flags_of_other_models():
