@@ -12,6 +12,8 @@ from dspy_proact.plain_text import folded
 from dspy_proact.types import Frozen
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|`[^`]*`")
+_NUMBER = re.compile(r" \d+$")
+"""Ends the stage of one of several parts."""
 
 
 class ItemRecord(Frozen):
@@ -72,4 +74,4 @@ class Repairs:
 
 
 def _rules(stage: str, reasons: Sequence[str]) -> set[tuple[str, str]]:
-    return {(stage, folded(_QUOTED.sub("…", reason))) for reason in reasons}
+    return {(_NUMBER.sub("", stage), folded(_QUOTED.sub("…", reason))) for reason in reasons}

@@ -107,7 +107,7 @@ def people_of(item: MadeItem) -> str:
 
 def value_of(value: str | float | list[str]) -> str:
     """The value of a parameter."""
-    return ", ".join(value) if isinstance(value, list) else str(value)
+    return ", ".join(value) if isinstance(value, list) else value if isinstance(value, str) else f"{value:,.10g}"
 
 
 def writers(kept: Kept) -> str:

@@ -6,6 +6,7 @@ import pytest
 from builders.made_people import GATES, kept_proof, made_task_corpus
 from markdown_it import MarkdownIt
 
+from dspy_proact.audit.check import AuditCheck
 from dspy_proact.benchmarks.probe.corpus_report.task_datasheet import datasheet
 from dspy_proact.publish.markdown import canary_of
 
@@ -55,6 +56,8 @@ def test_a_light_proof_and_drafts_are_described_as_they_are():
 def test_checks_stand_with_their_state_and_sentence(sheet):
     assert "| metadata: ids | not tested | Not tested: these are 18 tasks. |" in sheet
     assert "| solvable | passed |" in sheet
+    bounds = AuditCheck(name="x", state="reported", sentence="It is +6.3 [-22.3, +34.9] points.", tested=1)
+    assert "| It is +6.3 (-22.3, +34.9) points. |" in datasheet(made_task_corpus(2, gates=(bounds,)))
     assert "None was made." in datasheet(made_task_corpus(2, level="none", gates=()))
     assert len(GATES) == 2
 

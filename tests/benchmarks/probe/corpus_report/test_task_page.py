@@ -6,7 +6,7 @@ import pytest
 from builders.made_people import kept_proof, made_task_corpus
 from drivers.browser import chromium, visit
 
-from dspy_proact.benchmarks.probe.corpus_report.task_page import corpus_page
+from dspy_proact.benchmarks.probe.corpus_report.task_page import corpus_page, value_of
 
 ATTACK = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)></textarea></style><style>*{display:none}</style>"
@@ -70,6 +70,9 @@ def test_first_comes_what_was_shown_then_counts_shares_checks_coverage_weakest_a
             *("Checks", "Coverage", "Review these first", "Every task", "What was dropped", "How it was made"),
         ]
         assert page.locator(".made").count() == 6
+        assert not page.get_by_text("metadata: ids").is_visible()
+        page.locator("#checks summary", has_text="1 check not tested").click()
+        assert page.locator("#checks details .check h3").all_inner_texts() == ["not tested metadata: ids"]
         assert page.locator("#checks h3").all_inner_texts()[:2] == [
             "passed solvable",
             "reported less than the evidence",
@@ -135,6 +138,14 @@ def test_drafts_and_the_stand_in_have_a_banner_and_drafts_no_figure(browser, pag
         assert "No proof was made" in page.inner_text("#glance")
     with visit(browser, paged(made_task_corpus(2, model="embedded"))) as page:
         assert page.inner_text(".banner").startswith("Embedded stand-in.")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(34.0, "34"), (1200.5, "1,200.5"), ("Rolf", "Rolf"), (["a", "b"], "a, b"), (12345678.0, "12,345,678")],
+)
+def test_a_value_is_shown_as_people_write_it(value, shown):
+    assert value_of(value) == shown
 
 
 def test_a_corpus_of_nobody_has_a_page(browser, paged):
