@@ -89,6 +89,16 @@ def with_fields(value: M, changes: Mapping[str, Any], argument: str) -> M:
         raise UsageError(f"`{argument}` {named or ', '.join(changes)}: {problem}") from None
 
 
+def changed_field(value: BaseModel, other: BaseModel, ignored: Sequence[str] = ()) -> str | None:
+    """Dotted name of the first field of tables that differs in two values of one form; None where none does."""
+    for section in type(value).model_fields:
+        own, others = getattr(value, section), getattr(other, section)
+        for name in type(own).model_fields:
+            if f"{section}.{name}" not in ignored and getattr(own, name) != getattr(others, name):
+                return f"{section}.{name}"
+    return None
+
+
 def _fields(form: type[BaseModel]) -> Iterator[str]:
     """Dotted names of the fields that hold values, and not tables of further fields."""
     for name in form.model_fields:

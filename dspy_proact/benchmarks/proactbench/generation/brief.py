@@ -14,7 +14,7 @@ from dspy_proact.benchmarks.proactbench.corpus.personas import require_known
 from dspy_proact.errors import UsageError
 from dspy_proact.evidence import words_of
 from dspy_proact.files.personas import personas_in
-from dspy_proact.files.toml import document_of, parse_toml, read_text
+from dspy_proact.files.toml import changed_field, document_of, parse_toml, read_text
 from dspy_proact.programs.embedded.words import content_words
 from dspy_proact.types import Frozen
 
@@ -189,13 +189,7 @@ def beyond_stand_in(brief: CorpusBrief) -> str | None:
 
     How long dialogues are, and in which styles users write, is another matter.
     """
-    bundled = _bundled()
-    for section in CorpusBrief.model_fields:
-        own, usual = getattr(brief, section), getattr(bundled, section)
-        for name in type(own).model_fields:
-            if f"{section}.{name}" not in _FOLLOWED and getattr(own, name) != getattr(usual, name):
-                return f"{section}.{name}"
-    return None
+    return changed_field(brief, _bundled(), _FOLLOWED)
 
 
 def read_brief(path: Path) -> CorpusBrief:

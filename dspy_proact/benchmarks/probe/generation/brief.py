@@ -13,12 +13,14 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from dspy_proact.errors import UsageError
 from dspy_proact.files.personas import Persona, bundled_personas, names_a_file, personas_in, personas_of
-from dspy_proact.files.toml import document_of, parse_toml, read_text
+from dspy_proact.files.toml import changed_field, document_of, parse_toml, read_text
 from dspy_proact.types import Frozen
 
 _MOST_CHARACTERS = 40_000
 """Of the text about the work, which stands in several requests a person: some 10,000 tokens."""
 _INVENTED = "invented"
+_FOLLOWED = ("tasks.difficulty", "tasks.per_person", "tasks.distractors")
+"""What the stand-in can follow."""
 
 
 def _text(text: str) -> str:
@@ -134,6 +136,14 @@ def brief_of(named: "ProbeBrief | str | Path | None", language: str | None = Non
     path = Path(named)
     read = parse_toml(read_text(path, "a brief, as docs/generate.md shows one"), ProbeBrief, str(path))
     return read.with_personas(path.parent).in_language(language)
+
+
+def beyond_stand_in(brief: ProbeBrief) -> str | None:
+    """The first field that differs from the bundled brief, from which alone the stand-in writes; None where none does.
+
+    How many tasks, how difficult and among how many items is another matter.
+    """
+    return changed_field(brief, bundled_brief(), _FOLLOWED)
 
 
 def brief_text(brief: ProbeBrief) -> str:

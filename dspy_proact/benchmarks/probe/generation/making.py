@@ -7,7 +7,7 @@ from dspy_proact.benchmarks.probe import stand_in
 from dspy_proact.benchmarks.probe.corpus_report.task_summary import TaskSummary
 from dspy_proact.benchmarks.probe.embedded_auditor import auditor, solver
 from dspy_proact.benchmarks.probe.embedded_generation import writer
-from dspy_proact.benchmarks.probe.generation.brief import ProbeBrief, brief_of
+from dspy_proact.benchmarks.probe.generation.brief import ProbeBrief, beyond_stand_in, brief_of
 from dspy_proact.benchmarks.probe.generation.corpus import TaskCorpus
 from dspy_proact.benchmarks.probe.generation.distractors import DistractorWork
 from dspy_proact.benchmarks.probe.generation.draws import PersonSetting
@@ -52,6 +52,7 @@ class ProbeMaker:
         self.programs.pop("adversary")  # the prover's
         self.proof: Proof = proof
         self.prover = Prover(proof)
+        self._last: TaskCorpus | None = None
 
     @property
     def roles(self) -> Mapping[str, Role]:
@@ -139,10 +140,20 @@ class ProbeMaker:
         return TaskSummary(self._corpus(made)).headline
 
     def _corpus(self, made: Made) -> TaskCorpus:
-        prompts = {stage: program.fingerprint() for stage, program in self.programs.items()}
-        return corpus_of(self.brief, made, self.proof, prompts, self.key)
+        """What files and headline are written from, made once of each."""
+        if self._last is None or self._last.made is not made:
+            prompts = {stage: program.fingerprint() for stage, program in self.programs.items()}
+            self._last = corpus_of(self.brief, made, self.proof, prompts, self.key)
+        return self._last
 
 
 def making() -> Making:
     """How corpora of PROBE are made."""
-    return Making(brief_of, ProbeMaker, item="person", items="people", number_of_stand_in=2)
+    return Making(
+        brief_of,
+        ProbeMaker,
+        item="person",
+        items="people",
+        number_of_stand_in=2,
+        beyond_stand_in=beyond_stand_in,
+    )
