@@ -8,7 +8,7 @@ the corpus stay as they are, and `Reviewing.apply` gives new ones.
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,13 +90,27 @@ class ReviewField:
     required: bool = True
     """Whether it may not be left blank."""
     keeps: tuple[KeptQuote, ...] = ()
+    """Of these, those that stand in its text must stay in it."""
     stated_in: tuple[str, ...] = ()
     """Names of fields of which one has to state what this one has, where one does so now."""
+    passage: str = ""
+    """What has to state it in place of fields, where it does so now."""
+    states: Callable[[object, str], bool] = lambda value, text: _stands(text_of(value), text)
+    """Whether a text states a value: that of JSON where it is one, else the text of the field."""
 
     @property
     def longest(self) -> int:
         """The most characters of its text."""
         return max(_LONGEST_TEXT, 2 * len(self.text))
+
+    @property
+    def quotes(self) -> list[KeptQuote]:
+        """Those that must stay."""
+        return [kept for kept in self.keeps if _stands(kept.quote, self.text)]
+
+    def value(self, text: str) -> object:
+        """What a text that fits here says: the value of JSON that it is, or itself."""
+        return json_of(text, self.name) if self.kind == "value" else text
 
     def misfit(self, text: str) -> str | None:
         """Why a text cannot stand here, a sentence; None where it can."""
@@ -111,7 +125,7 @@ class ReviewField:
             problem = "is one line."
         elif self.kind == "value" and not _same_type(text, self.text):
             problem = f"is a value of JSON of the same type as {self.text}."
-        elif lost := [kept for kept in self.keeps if not _stands(kept.quote, text) and _stands(kept.quote, self.text)]:
+        elif lost := [kept for kept in self.quotes if not _stands(kept.quote, text)]:
             problem = f"must still have the words “{shortened(lost[0].quote)}”: {lost[0].why} quotes them."
         return None if problem is None else f"{self.label} {problem}"
 
@@ -160,15 +174,23 @@ class ReviewItem:
         """Which value no text states any more after some edits, though one did before; None where all are stated."""
         before = {field.name: field.text for field in self.fields}
         after = {**before, **edits}
+        labels = {field.name: field.label for field in self.fields}
         for field in self.fields:
-            if not {field.name, *field.stated_in}.isdisjoint(edits) and any(
-                _states(before[name], field, field.text) for name in field.stated_in
-            ):
-                value = after[field.name]
-                if not any(_states(after[name], field, value) for name in field.stated_in):
-                    labels = {other.name: other.label for other in self.fields}
-                    there = " or ".join(labels[name] for name in field.stated_in)
-                    return f"{field.label} is {shortened(value)}, which must be stated in what supports it: {there}."
+            if {field.name, *field.stated_in}.isdisjoint(edits):
+                continue
+
+            def stated(texts: Mapping[str, str], field: ReviewField = field) -> bool:
+                value = field.value(texts[field.name])
+                return any(field.states(value, text) for text in (field.passage, *(texts[n] for n in field.stated_in)))
+
+            if stated(before) and not stated(after):
+                there = (
+                    f"“{shortened(field.passage)}”"
+                    if field.passage
+                    else " or ".join(labels[name] for name in field.stated_in)
+                )
+                value = shortened(after[field.name])
+                return f"{field.label} is {value}, which must be stated in what supports it: {there}."
         return None
 
 
@@ -256,13 +278,6 @@ def _same_type(text: str, other: str) -> bool:
         value, before = json_of(text, ""), json_of(other, "")
         kinds = [float if type(one) is int else type(one) for one in (value, before)]
         return kinds[0] is kinds[1] or before is None
-    return False
-
-
-def _states(text: str, field: ReviewField, value: str) -> bool:
-    """Whether a text states what a field has, by its words."""
-    with suppress(CorpusError):
-        return _stands(text_of(json_of(value, "")) if field.kind == "value" else value, text)
     return False
 
 

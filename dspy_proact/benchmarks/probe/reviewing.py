@@ -14,12 +14,15 @@ from typing import Any, cast
 
 from dspy_proact.benchmarks.probe.corpus import pairs_at
 from dspy_proact.benchmarks.probe.official import EXECUTION, read_task
-from dspy_proact.benchmarks.probe.task import Document, Email, Event, Item, ProbeView
+from dspy_proact.benchmarks.probe.stated import stands
+from dspy_proact.benchmarks.probe.task import Document, Email, Event, Item, ProbeView, Support
 from dspy_proact.errors import CorpusError
 from dspy_proact.evaluation.reporting import PageSection, terms_of
 from dspy_proact.evaluation.reviewing import KeptQuote, Review, ReviewField, ReviewItem, settle, value_text
-from dspy_proact.files.rows import JsonFile, text_of
+from dspy_proact.files.rows import JsonFile, lines_in, lines_of, read_bytes, text_of
 
+AUDITS, DISTRACTORS = "audits.jsonl", "distractors.jsonl"
+"""Of a made corpus, a line a task and a line an item."""
 RawFile = dict[str, Any]
 TEXTS: Mapping[str, tuple[str, str]] = {
     "email": ("subject", "body"),
@@ -61,7 +64,7 @@ class TaskReviewing:
         return tuple(_TaskFiles(key, sides).item() for key, sides in _sides_at(corpus).items())
 
     def apply(self, corpus: Path, reviews: Sequence[Review]) -> Mapping[str, str]:
-        """Both files of every task that stays."""
+        """Both files of every task that stays, and what is said of tasks and people in a made corpus."""
         tasks = {key: _TaskFiles(key, sides) for key, sides in _sides_at(corpus).items()}
         items = tuple(task.item() for task in tasks.values())
         settled = settle(items, reviews, str(corpus))
@@ -73,9 +76,18 @@ class TaskReviewing:
                 now = tasks[key].payload(id_), changes
                 if shared.setdefault((tasks[key].person, id_), now) != now:
                     raise CorpusError(f"the item {id_!r} is edited in another way in another task", source=key)
-        for key, task in tasks.items():
-            if key not in settled.rejected:
-                texts |= task.files(settled.edited.get(key, {}), shared)
+        kept = {key: task for key, task in tasks.items() if key not in settled.rejected}
+        for key, task in kept.items():
+            texts |= task.files(settled.edited.get(key, {}), shared)
+        # What was planned and tested of a task is of its text; what is no evidence is of a person.
+        of_file = {AUDITS: ("task", {*settled.rejected, *settled.edited}), DISTRACTORS: ("person", set[str]())}
+        of_file[DISTRACTORS][1].update(
+            {task.person for task in tasks.values()} - {task.person for task in kept.values()}
+        )
+        for name, (field, left_out) in of_file.items():
+            if (path := corpus / name).is_file():
+                lines = lines_in(lines_of(read_bytes(str(path), "a corpus"), str(path)), str(path))
+                texts[name] = "".join(line.text for line in lines if line.parse().get(field) not in left_out)
         return texts
 
 
@@ -175,33 +187,33 @@ class _TaskFiles:
             for name, label in _FACETS.items():
                 if text := getattr(gold.facets, name):
                     yield ReviewField(f"bottleneck.{name}", label, text, "What is held up")
-        support = _criteria(self._output).get("supported_by")
-        stated = (
-            {name: _support(where) for name, where in cast("RawFile", support).items()}
-            if isinstance(support, dict)
-            else {}
-        )
         for item in self._view.items:
             if item.id not in gold.evidence:
                 continue
-            title, text = TEXTS[item.kind]
-            quotes = tuple(
-                KeptQuote(quote, f"the right value of {name}")
-                for name, (id_, quote) in stated.items()
-                if id_ == item.id and quote
+            keeps = tuple(
+                KeptQuote(support.quote, f"the right value of {name}")
+                for name, support in gold.supported_by.items()
+                if support.item == item.id and support.quote
             )
-            heading, (first, second) = f"Evidence: {_heading(item)}", _texts(item)
-            yield ReviewField(f"evidence.{item.id}.{title}", title.capitalize(), first, heading, "line")
-            yield ReviewField(
-                f"evidence.{item.id}.{text}", "Text", second, heading, required=bool(second.strip()), keeps=quotes
-            )
-        kinds = {item.id: TEXTS[item.kind] for item in self._view.items}
+            heading, (title, text), texts = f"Evidence: {_heading(item)}", TEXTS[item.kind], _texts(item)
+            of_title, of_text = f"evidence.{item.id}.{title}", f"evidence.{item.id}.{text}"
+            yield ReviewField(of_title, title.capitalize(), texts[0], heading, "line", keeps=keeps)
+            yield ReviewField(of_text, "Text", texts[1], heading, required=bool(texts[1].strip()), keeps=keeps)
+        kinds = {item.id: TEXTS[item.kind] for item in self._view.items if item.id in gold.evidence}
         for name, value in gold.parameters.items():
-            id_, _ = stated.get(name, ("", ""))
-            fields = tuple(f"evidence.{id_}.{field}" for field in kinds[id_]) if id_ in gold.evidence else ()
-            heading = f"Action: {gold.action.replace('_', ' ')}, with the parameters"
+            support = gold.supported_by.get(name, Support(item=""))
+            fields = tuple(f"evidence.{support.item}.{field}" for field in kinds.get(support.item, ()))
             kind, text = ("line", value) if _is_line(value) else ("value", value_text(value))
-            yield ReviewField(f"parameters.{name}", name.replace("_", " "), text, heading, kind, stated_in=fields)
+            yield ReviewField(
+                f"parameters.{name}",
+                name.replace("_", " "),
+                text,
+                f"Action: {gold.action.replace('_', ' ')}, with the parameters",
+                kind,
+                stated_in=() if support.quote else fields,
+                passage=support.quote,
+                states=stands,
+            )
 
     def files(self, edits: Mapping[str, str], shared: Shared) -> dict[str, str]:
         """The texts of both files by name, with the edits of this task and of items that its person's tasks share."""
@@ -242,14 +254,6 @@ def _criteria(output: RawFile) -> RawFile:
 def _is_line(value: object) -> bool:
     """Whether a parameter is edited as it stands, and not as JSON."""
     return isinstance(value, str) and "\n" not in value
-
-
-def _support(where: object) -> tuple[str, str]:
-    """The item that states a parameter, and the passage, empty where only the item is named."""
-    if isinstance(where, dict):
-        fields = cast("RawFile", where)
-        return str(fields.get("item", "")), str(fields.get("quote") or "")
-    return (where if isinstance(where, str) else ""), ""
 
 
 def _heading(item: Item) -> str:

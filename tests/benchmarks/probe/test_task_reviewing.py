@@ -107,6 +107,8 @@ def test_evidence_that_another_task_of_the_person_holds_too_is_edited_there_as_w
     ("edits", "problem"),
     [
         ({"parameters.vessel": "Gannet"}, "vessel is Gannet, which must be stated"),
+        # The survey says `Thursday 22 May`, which is that day in another form.
+        ({"parameters.new_date": "2025-05-23"}, "new date is 2025-05-23, which must be stated"),
         ({f"evidence.{SURVEY}.description": "The surveyor comes."}, "which must be stated in what supports it"),
         ({"parameters.action": "order_fuel"}, "There is no field"),
         ({f"evidence.{SURVEY}.start_time": "now"}, "There is no field"),
@@ -132,6 +134,36 @@ def test_the_passage_that_a_file_names_for_a_parameter_stays(tmp_path):
         "Text must still have the words “The seal is here”: the right value of part quotes them."
     )
     assert item.misfit(review(item, {"evidence.email_1.body": "Bo, the seal is here."})) is None
+    moved = {"parameters.part": "pump", "evidence.email_1.body": "The seal is here. The pump."}
+    assert item.misfit(review(item, moved)) == (
+        "part is pump, which must be stated in what supports it: “The seal is here”."
+    ), "the passage states the value, wherever else it stands"
+
+
+def test_what_was_planned_and_tested_of_a_task_goes_with_its_text_and_the_distractors_with_their_person(corpus):
+    tasks = [item.key for item in reviewing().items(corpus)]
+    people = ["p-fennholm-01", "somebody else"]
+    rows = {
+        "audits.jsonl": [*({"task": key, "plan": []} for key in tasks), {"task": None, "stage": "lost"}],
+        "distractors.jsonl": [{"item": f"item {n}", "person": person} for n, person in enumerate(people)],
+    }
+    for name, lines in rows.items():
+        (corpus / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    first, second, third, *_ = reviewing().items(corpus)
+    assert first.group == second.group == people[0]
+    reject = {"verdict": "reject", "reason": "No."}
+    texts = reviewing().apply(
+        corpus,
+        [
+            review(first).model_copy(update=reject),
+            review(third, {"bottleneck.description": "It waits."}),
+        ],
+    )
+    left = [json.loads(line)["task"] for line in texts["audits.jsonl"].splitlines()]
+    assert left == [tasks[1], *tasks[3:], None]
+    assert len(texts["distractors.jsonl"].splitlines()) == 2, "the person has another task"
+    texts = reviewing().apply(corpus, [review(one).model_copy(update=reject) for one in (first, second)])
+    assert [json.loads(line)["person"] for line in texts["distractors.jsonl"].splitlines()] == people[1:]
 
 
 def test_numbers_and_lists_stay_what_they_are(tmp_path):
