@@ -120,6 +120,8 @@ class Audit:
         caveats = [f"{size} of {self.benchmark.name} were checked."]
         if failed:
             caveats.append(f"{self._beyond[0].upper()}{self._beyond[1:]}.")
+        if self.tests and self.tests.reach:
+            caveats.append(self.tests.reach)
         caveats += self._of_runs()
         if self.stand_in:
             caveats.append("The embedded stand-in took part: its figures measure no real model, and decide nothing.")

@@ -102,6 +102,8 @@ class ModelTests:
     checks: Sequence[AuditCheck]
     shown: str = ""
     """What a headline may say of them, a clause with its interval; empty where nothing was shown."""
+    reach: str = ""
+    """Of how many cases the tests are, and what is not known of the others: a sentence below the headline."""
     models: Mapping[str, str] = field(default_factory=dict[str, str])
     """Their names, by role."""
 

@@ -19,6 +19,8 @@ from dspy_proact.report.terminal import show
 if TYPE_CHECKING:
     from dspy_proact.generation.testing import CorpusTests
 
+NOT_TESTED = "Not tested: "
+"""Begins sentences of some checks."""
 _FIRST = 3
 """Findings of a check that are shown without --explain."""
 
@@ -89,7 +91,8 @@ def _lines(check: AuditCheck, explain: bool) -> Iterator[str]:
             break_on_hyphens=False,
         )
 
-    yield from wrapped(f"{check.name}: {check.sentence}", "  ")
+    # What was not tested stands below a heading that says so.
+    yield from wrapped(f"{check.name}: {check.sentence.removeprefix(NOT_TESTED)}", "  ")
     shown = check.findings if explain else check.findings[:_FIRST]
     for finding in shown:
         key = f"{shortened(finding.key)}: " if finding.key else ""

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from builders.dialogues import jsonl, record, row, rubric, trigger_point
+from fakes.hub import COMMIT, hub_of, printed
 
 from dspy_proact.audit.audit import Audit
 from dspy_proact.errors import CorpusError
@@ -236,6 +237,29 @@ def test_a_swapped_control_that_still_holds_a_key_of_its_fact_fails(audited):
     left["turn_records"][0]["user_message"] = "By the River, a quiet question."
     check = audited(made(), controls=[left])["swapped controls"]
     assert problems(check) == ["key1__swap1: It still holds 'river' of the fact a1 that was taken out."]
+
+
+def test_a_made_corpus_without_its_controls_fails_the_schema(tmp_path):
+    (tmp_path / "final_dialogues.jsonl").write_text(jsonl(made()), encoding="utf-8")
+    assert Audit(tmp_path).checks[0].state != "failed"
+    (tmp_path / "corpus.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "items.jsonl").write_text("", encoding="utf-8")
+    schema = Audit(tmp_path).checks[0]
+    assert (schema.name, schema.state, schema.findings[0].key) == ("schema", "failed", "controls.jsonl")
+
+
+AUDITED = """
+import sys
+from dspy_proact.audit.audit import Audit
+audit = Audit(sys.argv[1])
+print(audit.corpus.name, audit.corpus.revision, [item.key for item in audit.corpus.items])
+"""
+
+
+def test_the_published_corpus_is_audited_at_the_commit_that_is_named(tmp_path):
+    with hub_of("bosonai/proactbench", {"final_dialogues.jsonl": jsonl(sound(1), sound(2)).encode()}) as hub:
+        lines = printed(AUDITED, tmp_path, f"proactbench@{COMMIT}", HF_ENDPOINT=hub.url)
+    assert lines == [f"proactbench {COMMIT} ['key1', 'key2']"]
 
 
 def test_the_sample_fails_no_check():

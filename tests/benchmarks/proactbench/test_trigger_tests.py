@@ -113,6 +113,18 @@ def test_a_corpus_whose_passes_depend_on_the_fact_is_said_to_be_so_with_its_inte
     clause = "responses told to look pass 100 points more often with the disclosed facts than without (95 % 47 to 100)"
     assert clause in audit.headline.text or clause[0].upper() + clause[1:] + "." in audit.headline.caveats
     assert len(audit.headline.text.split()) <= 30
+    assert (
+        "Models tested 12 of 12 triggers; 12 could be answered with their facts and without." in audit.headline.caveats
+    )
+
+
+def test_what_a_part_of_the_triggers_shows_is_said_to_be_of_a_part(tests_of, tmp_path):
+    tests = tests_of(Cast(), limit=2)
+    shown = tests.tests(tests.run(tmp_path / "out").made)
+    assert shown.reach.startswith(
+        "Models tested 2 of 12 triggers; 2 could be answered with their facts and without, and"
+    )
+    assert shown.shown == ""  # two are too few for an interval
 
 
 def test_a_corpus_whose_passes_depend_on_nothing_makes_no_claim(tests_of, tmp_path):
@@ -185,7 +197,7 @@ def test_a_limit_below_one_is_refused(tests_of, limit):
         tests_of(Cast(), limit=limit)
 
 
-@pytest.mark.usefixtures("probe")
+@pytest.mark.usefixtures("proactiveagent")
 def test_a_benchmark_without_tests_by_models_says_so():
     with pytest.raises(UsageError, match="audited without a model"):
         CorpusTests("sample", benchmark="proactiveagent")

@@ -26,6 +26,7 @@ from dspy_proact.benchmarks.proactbench.corpus.dialogues import (
 from dspy_proact.benchmarks.proactbench.types import Dialogue
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Line, RawPart, lines_in, lines_of, opened
+from dspy_proact.kept import Kind, content_of
 
 _WANTED = "sample, proactbench, proactbench@REVISION, or the path of a JSONL file or of a folder that holds one"
 
@@ -108,7 +109,13 @@ def read_rows(spec: str, revision: str | None = None) -> AuditedRows:
             path = sample_path() if spec == "sample" else Path(spec)
             if (path / FILE).is_file():
                 lines = _lines_at(path / FILE, stack)
-                controls = _lines_at(path / CONTROLS_FILE, stack) if (path / CONTROLS_FILE).is_file() else ()
+                if (path / CONTROLS_FILE).is_file():
+                    controls = _lines_at(path / CONTROLS_FILE, stack)
+                elif content_of(path).kind is Kind.CORPUS:
+                    problem = (
+                        "It is missing from the folder of a made corpus; repeat its `generate`, which costs nothing."
+                    )
+                    unusable.append(Finding(key=CONTROLS_FILE, problem=problem))
             else:
                 lines = _lines_at(path, stack)
             name = spec

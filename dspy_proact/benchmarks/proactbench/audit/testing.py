@@ -42,6 +42,7 @@ from dspy_proact.generation.maker import Made, Making, Proof, StageForecast, joi
 from dspy_proact.kept.log import as_text
 from dspy_proact.models import Role
 from dspy_proact.programs.program import Question
+from dspy_proact.report.numbers import counted
 from dspy_proact.runs import Case, seeded_order
 from dspy_proact.stats import Headline
 from dspy_proact.types import Frozen
@@ -280,7 +281,12 @@ class TriggerTests:
         if difference.value is not None and low is not None and high is not None and low > 0:
             points, ends = f"{100 * difference.value:.0f} points", f"95 % {100 * low:.0f} to {100 * high:.0f}"
             shown = f"responses told to look pass {points} more often with the disclosed facts than without ({ends})"
-        return ModelTests(checks=tuple(checks_of(triggers, assistant, auditor)), shown=shown)
+        graded, all_of_them = sum(bool(one.looking) for one in triggers), counted(len(self._triggers), "trigger")
+        reach = (
+            f"Models tested {len(triggers)} of {all_of_them}; {graded} could be answered with their facts and without"
+        )
+        others = ", and of the others it is not known what a pass depends on" if graded < len(self._triggers) else ""
+        return ModelTests(tuple(checks_of(triggers, assistant, auditor)), shown, f"{reach}{others}.")
 
 
 async def _never_rewritten(*_: object) -> tuple[DraftRubric, RubricAudit]:
