@@ -147,7 +147,7 @@ def _texts(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--banks", type=int, default=40, help=f"banks of items in each cell, of {STUDIES} studies each")
+    parser.add_argument("--banks", type=int, default=20, help=f"banks of items in each cell, of {STUDIES} studies each")
     parser.add_argument("--seed", type=int, default=20261129)
     parser.add_argument("--only", help="settings whose name holds this", default="")
     parser.add_argument("--quick", action="store_true", help="4 banks in three cells")
