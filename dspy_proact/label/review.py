@@ -21,8 +21,10 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.reporting import quoted
 from dspy_proact.evaluation.review_summary import ReviewSummary, review_summary
 from dspy_proact.evaluation.reviewing import REALISM_QUESTIONS, Review, ReviewField, Reviewing
+from dspy_proact.evidence import Passage
 from dspy_proact.label.access import csrf_of, fields_of
 from dspy_proact.label.app import Collection, Pages
 from dspy_proact.label.assignment import assign
@@ -33,6 +35,7 @@ from dspy_proact.label.study import LONGEST_REASON, Design, Rater, Study, StudyR
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.numbers import counted, plain, share
 from dspy_proact.report.page.figures import templates
+from dspy_proact.report.page.rendered import marked
 from dspy_proact.stats.plan import balanced_order
 
 _FORM = TypeAdapter(ReviewSubmission)
@@ -105,7 +108,8 @@ class ReviewPages(Pages):
             return self._page("done.html", request, rater, left=False, done=done)
         entry, total = self._by_key[slot.item], done + states["open"]
         parts = [(heading, [*fields]) for heading, fields in groupby(entry.item.fields, lambda field: field.heading)]
-        more = {"parts": parts, "questions": REALISM_QUESTIONS, "longest": LONGEST_REASON, "as_it_is": as_it_is}
+        more = {"parts": parts, "questions": REALISM_QUESTIONS, "longest": LONGEST_REASON}
+        more |= {function.__name__: function for function in (as_it_is, with_quotes)}
         return self._page("review.html", request, rater, entry=entry, done=done, total=total, **more)
 
     async def give(self, request: Request) -> Response:
@@ -167,6 +171,12 @@ class ReviewPages(Pages):
 def as_it_is(text: str) -> Markup:
     """A text as text of a page, with its characters, where a template spells out those that are not seen."""
     return escape(encodable(text))
+
+
+def with_quotes(field: ReviewField) -> Markup:
+    """A text as it is read, with a mark around the words that have to stay."""
+    quotes = [Passage(field.text).quote(kept.quote) for kept in field.quotes]
+    return marked(field.text, [(start, end, "") for start, end in quoted(quotes)])
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,12 @@ def test_a_reviewer_goes_from_item_to_item_and_each_review_is_kept(served):
     assert reviews_of(served.store.path) == tuple(kept)
 
 
+def test_the_words_that_have_to_stay_are_marked_where_they_stand(served):
+    page = joined(served, "Ann").get("/rate").text
+    assert re.findall(r"<mark>(.*?)</mark>", page) == ["the moon"]
+    assert "These words have to stay: <q>the moon</q>" in page
+
+
 def test_what_is_undone_comes_back_with_its_edits(served):
     ann = joined(served, "Ann")
     page = ann.get("/rate")
