@@ -262,5 +262,21 @@ def test_the_published_corpus_is_audited_at_the_commit_that_is_named(tmp_path):
     assert lines == [f"proactbench {COMMIT} ['key1', 'key2']"]
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Last week my neighbour asked Ilse whether the old boat still leaves the harbour in the morning.", ["Ilse"]),
+        ("Gestern hat mein Nachbar im Hafen das Boot vom Ufer zum Steg gebracht und den Motor im Keller verkauft.", []),
+    ],
+)
+def test_names_are_told_by_capital_letters_where_not_all_nouns_have_them(audited, text, names):
+    rows = [sound(number, uuid=f"{number:032x}") for number in range(4)]
+    for one in rows:
+        for turn in one["turn_records"]:
+            turn["user_message"] = text
+    shown = [finding.problem.partition(" ")[0] for finding in audited(*rows)["names"].findings]
+    assert shown == names
+
+
 def test_the_sample_fails_no_check():
     assert Audit("sample").of_state("failed") == []
