@@ -23,7 +23,7 @@ from dspy_proact.benchmarks.probe.task import Item
 from dspy_proact.programs.embedded.fields import request_fields, requested_json, value_of
 from dspy_proact.programs.embedded.words import content_words, sentences
 
-_SHOWN, _ALIKE, _RESOLVES = 0.5, 0.7, 0.75
+_SHOWN, _ALIKE, _RESOLVES = 0.5, 0.7, 0.9
 """Share of words from which a sentence states a facet, two texts are about one thing, an action is what is wanted."""
 _SHORTEST = 8
 """Words of an item that somebody may have written."""

@@ -27,6 +27,8 @@ Fields = Mapping[str, str]
 """Those of a request, by name."""
 _AGAIN = re.compile("cannot be used|has failed before")
 """Stands in a request that is asked once more."""
+_SIBLINGS = 3
+"""Actions of one pattern, about."""
 _FORGETS = 7
 """Of so many items or groups of items one is first written with a fault."""
 _LATER = "+4..60"
@@ -78,8 +80,10 @@ def spelled(day: date) -> str:
     return f"{day:%A} {day.day} {day:%B}"
 
 
-def _slot(spec: str, today: date, *seed: object) -> str:
-    """What a slot of a pattern holds: a name, a day after today that is no weekend's, or a text with a number."""
+def _slot(spec: str, pattern: Mapping[str, Any], today: date, *seed: object) -> str:
+    """What a slot of a pattern holds: a thing, a day after today that is no weekend's, or a text with a number."""
+    if spec == "object":
+        return drawn(pattern["objects"], *seed)
     if spec in _bank()["draws"]:
         return drawn(_bank()["draws"][spec], *seed)
     match = _SLOT.fullmatch(spec)
@@ -92,23 +96,28 @@ def _slot(spec: str, today: date, *seed: object) -> str:
 
 
 @cache
-def _shape(template: str) -> "re.Pattern[str]":
-    """What a description looks like, with a group for each slot."""
+def _shape(name: str, template: str) -> "re.Pattern[str]":
+    """What a description of a pattern looks like, with a group for each slot."""
+    pattern = next(pattern for pattern in _bank()["patterns"] if pattern["name"] == name)
     seen = set[str]()
 
     def group(match: "re.Match[str]") -> str:
-        known = match[1] in seen
-        seen.add(match[1])
-        return f"(?P={match[1]})" if known else f"(?P<{match[1]}>.+?)"
+        slot, spec = match[1], pattern["slots"].get(match[1], match[1])
+        if slot in seen:
+            return f"(?P={slot})"
+        seen.add(slot)
+        if texts := pattern["objects"] if spec == "object" else _bank()["draws"].get(spec):
+            return f"(?P<{slot}>{'|'.join(map(re.escape, texts))})"
+        return f"(?P<{slot}>.+?)"
 
-    return re.compile(_FIELD.sub(group, re.escape(template)))
+    return re.compile(_FIELD.sub(group, re.escape(template)) + ".*")
 
 
 def _known(bottleneck: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Pattern and slots of a bottleneck; raises `StopIteration` where it is none of the bank's."""
     for pattern in _bank()["patterns"]:
         for template in pattern["descriptions"]:
-            if match := _shape(template).fullmatch(bottleneck["description"]):
+            if match := _shape(pattern["name"], template).fullmatch(bottleneck["description"]):
                 return pattern, {name: match[name] for name in pattern["slots"]}
     raise StopIteration
 
@@ -176,7 +185,7 @@ def _bottlenecks(fields: Fields) -> dict[str, Any]:
     for pattern in _mixed(_bank()["patterns"], *seed)[:count]:
         slots, own = dict[str, str](), (pattern["name"], *seed)
         for name, spec in pattern["slots"].items():
-            slots[name] = people[0] if spec == "person" else _slot(spec, today, name, *own)
+            slots[name] = people[0] if spec == "person" else _slot(spec, pattern, today, name, *own)
             people = [*people[1:], people[0]] if spec == "person" else people
         ledger = list[dict[str, str]]()
         for slot, what, *unit in pattern["ledger"]:
@@ -187,10 +196,12 @@ def _bottlenecks(fields: Fields) -> dict[str, Any]:
                 kind, value = "date", next(day.isoformat() for day in days if spelled(day) == slots[slot])
             ledger.append({"id": f"f{entries}", "what": _filled(what, slots), "kind": kind, "value": value})
         facets = {name: pattern["facets"].get(name) for name in get_args(FacetName)}
+        aim = drawn(world["current_priorities"], "aim", *own)
+        aim = _filled(drawn(_bank()["world"]["aims"], *own), {"aim": aim[:1].lower() + aim[1:]})
         bottlenecks.append(
             {
                 "id": f"b{len(bottlenecks) + 1}",
-                "description": _filled(drawn(pattern["descriptions"], *own), slots),
+                "description": f"{_filled(drawn(pattern['descriptions'], *own), slots, *own)} {aim}",
                 "facets": {name: text and _filled(text, slots) for name, text in facets.items()},
                 "ledger": ledger,
                 "resolution": _filled(pattern["resolution"], slots),
@@ -200,29 +211,35 @@ def _bottlenecks(fields: Fields) -> dict[str, Any]:
 
 
 def _actions(fields: Fields) -> dict[str, Any]:
-    world, count = value_of(fields["world"], dict[str, Any]()), value_of(fields["count"], 12)
-    resolved = {_known(one)[0]["name"]: one["id"] for one in value_of(fields["bottlenecks"], list[Any]())}
-    patterns = _bank()["patterns"]
-    own = [pattern["action"] for pattern in patterns if pattern["name"] in resolved]
-    unused = [pattern["action"] for pattern in patterns if pattern["name"] not in resolved]
-    others = _mixed([*unused, *_bank()["actions"]], world["full_name"])
-    # One of each type that resolves something, and one with as many parameters as any, so that neither tells.
-    first = [
-        next((one for one in others if one["type"] == type_), None) for type_ in sorted({one["type"] for one in own})
-    ]
-    first.append(max(others, key=lambda one: len(one["parameters"])))
-    kept = {one["id"]: one for one in [*filter(None, first), *others]}
-    names = {pattern["action"]["id"]: resolved.get(pattern["name"]) for pattern in patterns}
-    actions = [
-        {
-            **{name: action[name] for name in ("id", "type", "description")},
-            "constraints": action.get("constraints", []),
-            "parameters": [{"name": one[0], "kind": one[1], "description": one[2]} for one in action["parameters"]],
-            "resolves": names.get(action["id"]),
-        }
-        for action in [*own, *[*kept.values()][: max(0, count - len(own))]]
-    ]
-    return {"actions": _mixed(actions, world["full_name"])}
+    """Actions of a few patterns, each about several objects, whether one of them resolves something or none does."""
+    world, wanted = value_of(fields["world"], dict[str, Any]()), value_of(fields["count"], 12)
+    seed, resolved = world["full_name"], dict[str, tuple[str, str]]()
+    for one in value_of(fields["bottlenecks"], list[Any]()):
+        pattern, slots = _known(one)
+        resolved[pattern["name"]] = (slots["object"], one["id"])
+    patterns = _mixed(_bank()["patterns"], seed)
+    own = [pattern for pattern in patterns if pattern["name"] in resolved]
+    others = [pattern for pattern in patterns if pattern["name"] not in resolved]
+    used = _mixed([*own, *others[: max(len(own), round(wanted / _SIBLINGS)) - len(own)]], seed, "sizes")
+    actions = list[dict[str, Any]]()
+    for number, pattern in enumerate(used):
+        right, id_ = resolved.get(pattern["name"], ("", None))
+        objects = sorted(_mixed(pattern["objects"], seed), key=lambda one, right=right: one != right)
+        for one in objects[: (wanted + number) // len(used)]:
+            actions.append(
+                {
+                    "id": pattern["action"]["id"].format(object=re.sub(r"\W", "_", one.lower())),
+                    "type": pattern["action"]["type"],
+                    "description": _filled(pattern["action"]["description"], {"object": one}),
+                    "constraints": [],
+                    "parameters": [
+                        dict(zip(("name", "kind", "description"), parameter, strict=False))
+                        for parameter in pattern["action"]["parameters"]
+                    ],
+                    "resolves": id_ if one == right else None,
+                }
+            )
+    return {"actions": _mixed(actions, seed)}
 
 
 def _plan(fields: Fields) -> dict[str, Any]:
@@ -345,7 +362,7 @@ def _distractors(fields: Fields) -> dict[str, Any]:
             slots = {name: free[-1] for name, spec in pattern["slots"].items() if spec == "person"}
             for name, spec in pattern["slots"].items():
                 wide = _LATER if spec.startswith("+") else spec
-                values = (_slot(wide, today, name, number, *seed) for number in range(99))
+                values = (_slot(wide, pattern, today, name, number, *seed) for number in range(99))
                 slots[name] = slots.get(name) or next(value for value in values if value not in taken)
             matter = _filled(drawn(pattern["matters"], *seed), slots)
             if order["template"] is not None:

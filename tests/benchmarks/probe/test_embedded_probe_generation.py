@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from datetime import date
 from functools import cache
+from itertools import product
 from typing import Any
 
 import pytest
@@ -28,7 +29,15 @@ from dspy_proact.programs.embedded.words import content_words, sentences
 PROGRAMS = programs()
 BANK = _bank()
 PATTERNS = {pattern["name"]: pattern for pattern in BANK["patterns"]}
-ACTIONS = [*BANK["actions"], *(pattern["action"] for pattern in BANK["patterns"])]
+ACTIONS = [
+    {
+        **pattern["action"],
+        "id": f"{pattern['name']} {one}",
+        "description": _filled(pattern["action"]["description"], {"object": one}),
+    }
+    for pattern in BANK["patterns"]
+    for one in pattern["objects"]
+]
 WINDOW = ["2026-03-03", "2026-03-30"]
 
 
@@ -60,12 +69,16 @@ def ask(role: Any, stage: str, **inputs: Any) -> Any:
     return next(iter(json.loads(answer).values())) if answer else None
 
 
-def bottleneck_of(name: str) -> dict[str, Any]:
-    """A bottleneck of a pattern, as its planner would write it, without a ledger."""
-    pattern = PATTERNS[name]
-    today, slots = date.fromisoformat(WINDOW[1]), dict[str, str]()
-    for slot, spec in pattern["slots"].items():
-        slots[slot] = {"a": "Eva Lund", "b": "Odo Park"}[slot] if spec == "person" else _slot(spec, today, slot)
+def slots_of(name: str, thing: str) -> dict[str, str]:
+    pattern, today = PATTERNS[name], date.fromisoformat(WINDOW[1])
+    fixed = {"a": "Eva Lund", "b": "Odo Park", "object": thing}
+    specs = pattern["slots"].items()
+    return {slot: fixed[slot] if slot in fixed else _slot(spec, pattern, today, slot) for slot, spec in specs}
+
+
+def bottleneck_of(name: str, thing: str) -> dict[str, Any]:
+    """A bottleneck of a pattern about an object, as its planner would write it, without a ledger."""
+    pattern, slots = PATTERNS[name], slots_of(name, thing)
     return {
         "id": "b1",
         "description": _filled(pattern["descriptions"][0], slots),
@@ -81,9 +94,9 @@ def bottleneck_of(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", PATTERNS)
 def test_what_was_drawn_is_read_out_of_either_description_and_every_facet_stands_in_it(name):
     pattern = PATTERNS[name]
-    slots = {slot: f"Value {number}" for number, slot in enumerate(pattern["slots"])}
-    for template in pattern["descriptions"]:
-        description = _filled(template, slots)
+    for thing, template in product(pattern["objects"], pattern["descriptions"]):
+        slots = slots_of(name, thing)
+        description = _filled(template, slots, thing)
         assert _known({"description": description}) == (pattern, slots)
         for facet, text in pattern["facets"].items():
             words = content_words(_filled(text, slots))
@@ -93,8 +106,10 @@ def test_what_was_drawn_is_read_out_of_either_description_and_every_facet_stands
 @pytest.mark.parametrize("name", PATTERNS)
 def test_one_of_all_actions_resolves_a_bottleneck_by_its_words(name):
     offered = [{key: action[key] for key in ("id", "type", "description")} for action in ACTIONS]
-    audit = ask(auditor, "audit of actions", world={}, bottleneck=bottleneck_of(name), actions=offered)
-    assert audit["resolving"] == [PATTERNS[name]["action"]["id"]]
+    for thing in PATTERNS[name]["objects"]:
+        bottleneck = bottleneck_of(name, thing)
+        audit = ask(auditor, "audit of actions", world={}, bottleneck=bottleneck, actions=offered)
+        assert audit["resolving"] == [f"{name} {thing}"]
 
 
 def test_what_is_written_about_nothing_gives_no_facet_no_name_and_no_parameter_away():
@@ -102,7 +117,7 @@ def test_what_is_written_about_nothing_gives_no_facet_no_name_and_no_parameter_a
     text = " ".join(next(chatter) for _ in range(900))
     words = content_words(text)
     assert not any(content_words(name) & words for names in BANK["people"].values() for name in names)
-    facets = [text for pattern in BANK["patterns"] for text in pattern["facets"].values()]
+    facets = [text for pattern in BANK["patterns"] for text in (*pattern["facets"].values(), *pattern["objects"])]
     known = [content_words(re.sub(r"\{\w+\}", "", text)) for text in facets]
     assert not [facet for facet in known if len(facet & words) > len(facet) / 2]
 
@@ -154,7 +169,7 @@ def test_no_two_people_of_twenty_are_near_duplicates():
 
 
 def test_it_has_nothing_to_say_about_what_its_bank_does_not_know():
-    bottleneck = {**bottleneck_of("order"), "description": "The moon is too bright."}
+    bottleneck = {**bottleneck_of("order", "freeze dryer"), "description": "The moon is too bright."}
     inputs = {"world": {"full_name": "Ada Fox", "relationships": []}, "bottleneck": bottleneck, "action": {}}
     assert ask(writer, "plan", kinds=["email", "event"], **inputs) is None
     assert writer("Your objective is unknown.", [("user", "Hello")]) == "{}"
@@ -167,7 +182,7 @@ def test_a_second_action_with_the_words_of_the_resolution_is_listed():
     person, _ = made(1)
     task = person.tasks[0]
     right = next(action for action in person.actions if action.id == task.action)
-    second = right.model_copy(update={"id": "do_it_otherwise", "description": f"{right.description} Otherwise."})
+    second = right.model_copy(update={"id": "do_it_otherwise", "description": f"Also: {right.description}"})
     offered = [action.model_dump(exclude={"resolves"}) for action in (*person.actions, second)]
     audit = ask(auditor, "audit of actions", world=person.world, bottleneck=task.bottleneck, actions=offered)
     assert set(audit["resolving"]) == {right.id, "do_it_otherwise"}
