@@ -40,7 +40,7 @@ class Audit:
         corpus: As `eval` takes it: `sample`, the name of a published one, or the path of a file or folder.
         runs: On the corpus: folders, or summaries. Without any, nothing is said of how hard items are.
         benchmark: By its name, the path of its file, or itself; None to find it by the runs, else by the corpus.
-        tests: What tests by models showed, as `generation.testing.CorpusTests` makes them; None for none.
+        tests: What tests by models showed, as `audit.testing.CorpusTests` makes them; None for none.
 
     Raises:
         UsageError: It is not clear which benchmark the corpus is of, or a run answers another corpus.

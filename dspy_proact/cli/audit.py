@@ -79,7 +79,7 @@ def audit(
         if flag := first_typed(but=_OF_ALL):
             raise UsageError(f"{flag}: has no effect without a model; name one with --model")
         return audit_shown(corpus, runs, chosen.benchmark, html, output, explain=explain)
-    from dspy_proact.generation.testing import CorpusTests
+    from dspy_proact.audit.testing import CorpusTests
 
     spec, *others = model.specs(EMBEDDED)
     if others:

@@ -1,8 +1,6 @@
 """The making of a corpus as a value: checked before the first call, run in a folder, and resumed by the same call."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,14 +11,14 @@ from pydantic import Field
 from dspy_proact.calls import is_final
 from dspy_proact.errors import Halt, RunError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.corpus_forecast import CorpusForecast
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.files.toml import with_fields
 from dspy_proact.generation.attempt import Attempt, rollout_of
-from dspy_proact.generation.forecast import CorpusBar, CorpusForecast, CorpusObserver, CorpusProgress, StageCost
 from dspy_proact.generation.maker import PROOFS, Made, Maker, Making, Proof
-from dspy_proact.generation.provenance import item_records
+from dspy_proact.generation.progress import CorpusBar, CorpusObserver, CorpusProgress
 from dspy_proact.generation.slots import SlotWork
-from dspy_proact.kept import CALLS, CORPUS_CLAIM, CallLog, Claim, Claimed, Identified, now, versions, write_file
+from dspy_proact.kept import CALLS, CORPUS_CLAIM, CallLog, Claim, Claimed, Identified, now, versions, write_known
 from dspy_proact.kept.log import as_text
 from dspy_proact.models import EMBEDDED, Gate, Model, ModelSpec, open_model
 from dspy_proact.programs.direct import Direct
@@ -32,8 +30,6 @@ CORPORA = Path("corpora")
 """Default parent of the folders of corpora."""
 ITEMS = "items.jsonl"
 """Who wrote what, an `ItemRecord` a line."""
-_OWN = (CALLS, CORPUS_CLAIM, "audit.json", "lock")
-"""Files that are no benchmark's."""
 Several = ModelSpec | str | Sequence[ModelSpec | str]
 """One model or several, each by its name or as a spec."""
 
@@ -175,11 +171,8 @@ class Generation:
 
     def forecast(self) -> CorpusForecast:
         """What a new corpus is expected to take, without repairs; no call is made and nothing is written."""
-        stages = self.maker.forecast()
         prices = {role: [model.price for model in models] for role, models in self.models.items()}
-        costs = [StageCost.of(stage, self.items, prices[stage.role]) for stage in stages]
-        chain = sum(stage.calls if stage.in_a_row is None else stage.in_a_row for stage in stages)
-        return CorpusForecast(costs, self.gate.concurrency, chain)
+        return CorpusForecast.of(self.maker.forecast(), self.items, prices, self.gate.concurrency)
 
     @cached_property
     def identity(self) -> CorpusIdentity:
@@ -236,8 +229,13 @@ class Generation:
                 if claimed is None and not log.answered:
                     claim.leave(*folder.glob("*"))
                 raise
-            records = "".join(f"{as_text(record)}\n" for record in item_records(made, self.maker.key))
-            files = _write_anew(claim, begun, {**self.maker.files(made), ITEMS: records})
+            records = "".join(f"{as_text(record)}\n" for record in made.records(self.maker.key))
+            files = write_known(
+                folder,
+                {**self.maker.files(made), ITEMS: records},
+                begun.files,
+                lambda both: claim.write(begun.model_copy(update={"files": both})),
+            )
             done = begun.model_copy(update={"items": self.items, "proof": self.proof, "files": files})
             if done != claimed:
                 claim.write(done)
@@ -283,36 +281,3 @@ class Generation:
 
 def _all(models: Mapping[str, Sequence[Model]]) -> list[Model]:
     return [model for players in models.values() for model in players]
-
-
-def _write_anew(claim: Claim[CorpusClaim], begun: CorpusClaim, texts: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Write the files that are not what they must be, and delete those that are no more; the hashes of all there are.
-
-    Raises a `RunError` for one that a person has changed, or that would lie outside of the folder.
-    """
-    changed, hashes = dict[Path, bytes | None](), dict[str, tuple[str, ...]]()
-    for name in (*texts, *(begun.files.keys() - texts.keys())):
-        path, known, text = claim.folder / name, begun.files.get(name, ()), texts.get(name)
-        if not path.resolve().is_relative_to(claim.folder.resolve()) or name in _OWN:
-            raise RunError(f"{path}: no file of a corpus can be called {name!r}")
-        data = None if text is None else text.encode("utf-8", "replace")
-        wanted = None if data is None else hashlib.sha256(data).hexdigest()
-        before = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
-        if before not in (None, *known, wanted) and known:
-            raise RunError(f"{path}: was changed since it was written; move it away and repeat, which costs nothing")
-        if wanted:
-            hashes[name] = (wanted,)
-        if before != wanted:
-            changed[path] = data
-    if changed:
-        files = {**begun.files, **hashes}
-        both = {name: tuple(dict.fromkeys((*begun.files.get(name, ()), *own))) for name, own in files.items()}
-        claim.write(begun.model_copy(update={"files": both}))
-    for path, data in changed.items():
-        if data is None:
-            path.unlink(missing_ok=True)
-        else:
-            with suppress(OSError):  # writing says what is wrong
-                path.parent.mkdir(parents=True, exist_ok=True)
-            write_file(path, data)
-    return hashes

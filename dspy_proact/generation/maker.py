@@ -1,12 +1,13 @@
 """What a benchmark declares that can make corpora, and the values that pass between it and the engine."""
 
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
+from dspy_proact.evaluation.corpus_forecast import StageForecast
 from dspy_proact.generation.attempt import Attempt, Authorship, Mend
 from dspy_proact.models import Role
 from dspy_proact.programs.program import Program
@@ -42,6 +43,22 @@ class Dropped(Frozen):
     mends: tuple[Mend, ...] = ()
 
 
+class ItemRecord(Frozen):
+    """One line of `items.jsonl`: a slot, all attempts to fill it, and who wrote what."""
+
+    key: str | None
+    """Of the item; None where none could be made."""
+    slot: int
+    """Counted from 1."""
+    seed: int
+    attempt: int | None
+    """That made the item, counted from 1."""
+    authors: tuple[Authorship, ...]
+    mends: tuple[Mend, ...]
+    failed: tuple[Dropped, ...]
+    """Attempts, in their order."""
+
+
 @dataclass(frozen=True)
 class Made:
     """What came of all slots, in their order."""
@@ -56,26 +73,25 @@ class Made:
     models: Mapping[str, Sequence[RoleIdentity]] = field(default_factory=dict[str, Sequence[RoleIdentity]])
     """By role; of several, slot and attempt decide."""
 
+    def records(self, key: Callable[[Any], str]) -> Iterator[ItemRecord]:
+        """All slots in their order, items by their key."""
+        kept = {item.slot: item for item in self.kept}
+        for slot in range(1, self.wanted + 1):
+            item = kept.get(slot)
+            yield ItemRecord(
+                key=item and key(item.item),
+                slot=slot,
+                seed=self.seed,
+                attempt=item and item.attempt,
+                authors=item.authors if item else (),
+                mends=item.mends if item else (),
+                failed=tuple(dropped for dropped in self.dropped if dropped.slot == slot),
+            )
+
     @property
     def missing(self) -> int:
         """Slots without an item."""
         return self.wanted - len(self.kept)
-
-
-@dataclass(frozen=True)
-class StageForecast:
-    """The calls of one stage of an item, without repairs: as expected, from lengths that are assumed."""
-
-    stage: str
-    role: str
-    calls: float
-    prompt: int
-    """Tokens of one."""
-    completion: int
-    in_a_row: float | None = None
-    """Those of the calls that wait for one another; None for all."""
-    items: int | None = None
-    """The most items of which it is asked, the first ones; None for all."""
 
 
 class Maker(Protocol):

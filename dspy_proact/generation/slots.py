@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from dspy_proact.errors import ContentError, Halt, Interrupted, ProviderDown, ProviderError
 from dspy_proact.generation.attempt import Attempt, Authorship, Mend, RuleError
-from dspy_proact.generation.forecast import CorpusProgress
 from dspy_proact.generation.maker import Dropped, Kept, Maker
+from dspy_proact.generation.progress import CorpusProgress
 from dspy_proact.stats.likeness import ALIKE, Gram, grams, overlap
 from dspy_proact.switch import Switch
 

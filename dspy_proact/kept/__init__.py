@@ -20,6 +20,7 @@ from dspy_proact.kept.claim import (
     refuse_overwrite,
     versions,
 )
+from dspy_proact.kept.known_files import write_known
 from dspy_proact.kept.log import (
     Log,
     first_fault,

@@ -31,7 +31,7 @@ RUN_CLAIM, COMPILE_CLAIM, CORPUS_CLAIM = "manifest.json", "compile.json", "corpu
 CALLS = "calls.jsonl"
 """Log of the calls of a run or compile, in its folder."""
 _LOGS = ("cases.jsonl", "events.jsonl", CALLS, MESSAGES)
-_LOCK = "lock"
+LOCK = "lock"
 _PROGRAMS = ("judge.json", "assistant.json", "agent.json", "judges.json")
 _PROGRAM_HEAD = re.compile(rb'\s*\{\s*"format"\s*:\s*\d+\s*,\s*"signature"\s*:')
 _HEAD_BYTES = 200
@@ -187,7 +187,7 @@ class Claim(Generic[C]):
             if not self.exists:
                 self._require_free()
             self.folder.mkdir(parents=True, exist_ok=True)
-            lock = filelock.FileLock(self.folder / _LOCK, timeout=0)
+            lock = filelock.FileLock(self.folder / LOCK, timeout=0)
             lock.acquire()
         except filelock.Timeout:
             raise RunError(f"{self.folder}: another process is writing this {self._kind}") from None
@@ -204,14 +204,14 @@ class Claim(Generic[C]):
 
     def leave(self, *others: Path) -> None:
         """Delete the file, the lock and further files of the same owner, and the folder if nothing else is in it."""
-        for path in (*others, self.file, self.folder / _LOCK):
+        for path in (*others, self.file, self.folder / LOCK):
             path.unlink(missing_ok=True)
         with suppress(OSError):
             self.folder.rmdir()
 
     def _require_free(self) -> None:
         """Raise a `RunError` where the folder holds more than a process killed during `held` leaves behind."""
-        left = re.compile(rf"{_LOCK}|{re.escape(self.file.name)}\.\d+\.new")
+        left = re.compile(rf"{LOCK}|{re.escape(self.file.name)}\.\d+\.new")
         if self.folder.exists() and not all(left.fullmatch(path.name) for path in self.folder.iterdir()):
             raise RunError(f"{self.folder}: not empty and not a {self._kind}; name another folder with `out`")
 

@@ -21,8 +21,7 @@ from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.evaluation.reviewing import Review, Reviewing, ReviewItem, Settled, settle
 from dspy_proact.files.rows import lines_in, lines_of, opened
 from dspy_proact.generation.generation import ITEMS, CorpusClaim
-from dspy_proact.generation.maker import Making
-from dspy_proact.generation.provenance import ItemRecord
+from dspy_proact.generation.maker import ItemRecord, Making
 from dspy_proact.kept import CORPUS_CLAIM, Claim
 from dspy_proact.publish.markdown import canary_of
 from dspy_proact.publish.publishing import (

@@ -1,13 +1,18 @@
 """What is reported alike of any corpus that was made: what is missing, what was repaired, why parts are not in it."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dspy_proact.plain_text import encodable, folded
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.page.scatter import clipped
 
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|`[^`]*`")
+_NUMBER = re.compile(r" \d+$")
+"""Ends the stage of one of several parts."""
 Rule = tuple[str, str]
 """A stage, and a reason without its numbers and quotes."""
 
@@ -27,11 +32,30 @@ class Repair:
     """Attempts that failed."""
 
 
-def repair_rows(repeated: Counter[Rule], mended: Counter[Rule], dropped: Counter[Rule]) -> list[Repair]:
-    """What broke which rule: what dropped most attempts first."""
+def repair_rows(kept: Iterable[Any], failed: Iterable[Any]) -> list[Repair]:
+    """What broke which rule, which is a reason without numbers and quotes: what dropped most attempts first.
+
+    Args:
+        kept: Attempts that made an item: `authors`, each with its `stage` and the rules that are `broken`, and `mends`,
+            each with the `stage` that could not be used and its `reasons`.
+        failed: Attempts that made none, with the `stage` that failed and its `reasons` as well.
+    """
+    failed = list(failed)
+    repeated, mended, dropped = Counter[Rule](), Counter[Rule](), Counter[Rule]()
+    for attempt in (*kept, *failed):
+        for author in attempt.authors:
+            repeated.update(_rules(author.stage, author.broken))
+        for mend in attempt.mends:
+            mended.update(_rules(mend.stage, mend.reasons))
+    for attempt in failed:
+        dropped.update(_rules(attempt.stage, attempt.reasons))
     rules = dict.fromkeys([*dropped, *mended, *repeated])
     rows = [Repair(*rule, repeated[rule], mended[rule], dropped[rule]) for rule in rules]
     return sorted(rows, key=lambda row: (-row.dropped, -row.mended, -row.repeated))
+
+
+def _rules(stage: str, reasons: Sequence[str]) -> set[Rule]:
+    return {(_NUMBER.sub("", stage), folded(_QUOTED.sub("…", reason))) for reason in reasons}
 
 
 def commonest_reasons(reasons: Sequence[str]) -> list[tuple[str, int]]:

@@ -16,8 +16,9 @@ import dspy
 from dspy_proact import ProactBench
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import CorpusFacts
+from dspy_proact.evaluation.corpus_forecast import StageForecast
 from dspy_proact.generation.attempt import Attempt
-from dspy_proact.generation.maker import Made, Making, Proof, StageForecast, joint_fingerprint
+from dspy_proact.generation.maker import Made, Making, Proof, joint_fingerprint
 from dspy_proact.models import Role
 from dspy_proact.programs.program import Question
 from dspy_proact.stats import Headline

@@ -17,10 +17,10 @@ from dspy_proact import Gate, Generation, Limits, ModelSpec
 from dspy_proact.calls import Price
 from dspy_proact.errors import Interrupted, LimitReached, ProviderDown, RunError, SetupFault, UsageError
 from dspy_proact.evaluation.benchmark import CorpusFacts
-from dspy_proact.generation.forecast import CorpusObserver
-from dspy_proact.generation.maker import Making
-from dspy_proact.generation.provenance import ItemRecord, Repairs
+from dspy_proact.generation.maker import ItemRecord, Making
+from dspy_proact.generation.progress import CorpusObserver
 from dspy_proact.kept import write_file
+from dspy_proact.report.made import Repair, repair_rows
 
 CALLS = 10
 """For one note: topic, three lines, three checks and three readings."""
@@ -123,7 +123,7 @@ def test_a_command_that_ended_while_it_wrote_files_anew_goes_on(tmp_path, monkey
 
     with SimulatedProvider(NotesScript()) as provider:
         making(provider, items=3).run(tmp_path / "out")
-        monkeypatch.setattr("dspy_proact.generation.generation.write_file", fails_at_items)
+        monkeypatch.setattr("dspy_proact.kept.known_files.write_file", fails_at_items)
         with pytest.raises(RunError, match="no space left"):
             making(provider, items=4).run(tmp_path / "out")
         assert (tmp_path / "out" / "about.txt").read_text() == "4 of 4 notes.\n"
@@ -249,13 +249,10 @@ def test_what_breaks_a_rule_is_repeated_then_mended_then_tried_anew_then_dropped
         "It could not be used (unreadable: one JSON object was asked for, none found). "
         "Answer with one JSON object that has every field.",
     )
-    repairs = Repairs.of(made)
-    unsound = ("check", "The line is not sound; check it again.")
+    rows = repair_rows(made.kept, made.dropped)
     # Slot 2 three times; slot 3 three times before its mend, and three times after it.
-    assert repairs.repeated[unsound] == 9
-    assert repairs.repeated["line", "It holds …, a forbidden word; leave that out."] == 1
-    assert repairs.mended[unsound] == 2
-    assert repairs.abandoned[unsound] == 1
+    assert Repair("check", "The line is not sound; check it again.", repeated=9, mended=2, dropped=1) in rows
+    assert Repair("line", "It holds …, a forbidden word; leave that out.", repeated=1, mended=0, dropped=0) in rows
     authors = [author for attempt in (*made.kept, *made.dropped) for author in attempt.authors]
     assert sum(author.calls for author in authors) == provider.received.total() == result.paid
     assert sum(author.usd or 0.0 for author in authors) == pytest.approx(provider.tokens * 1e-6)

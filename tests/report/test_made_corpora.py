@@ -1,16 +1,22 @@
 """What is reported alike of any corpus that was made."""
 
-from collections import Counter
+from types import SimpleNamespace
 
 from dspy_proact.report.made import Repair, commonest_reasons, repair_rows, shortfall, writer_lines
 
 
 def test_rules_are_sorted_by_what_they_cost_dropped_attempts_first():
-    rows = repair_rows(
-        Counter({("plan", "long"): 5, ("plan", "short"): 1}),
-        Counter({("plan", "short"): 2}),
-        Counter({("text", "x"): 1}),
-    )
+    def attempt(*authors, mends=(), stage="", reasons=()):
+        mended = [SimpleNamespace(stage=name, reasons=why) for name, why in mends]
+        answers = [SimpleNamespace(stage=name, broken=why) for name, why in authors]
+        return SimpleNamespace(authors=answers, mends=mended, stage=stage, reasons=reasons)
+
+    kept = [
+        *[attempt(("plan", ["long"]))] * 5,
+        attempt(("plan", ["short", "short"]), mends=[("plan", ["short"])] * 2),
+        attempt(("plan", [])),
+    ]
+    rows = repair_rows(kept, [attempt(stage="text", reasons=["x"])])
     assert rows == [Repair("text", "x", 0, 0, 1), Repair("plan", "short", 1, 2, 0), Repair("plan", "long", 5, 0, 0)]
     assert shortfall("2 items", 3, rows) == "2 items could not be made: 3 attempts failed, most of them at: text."
     assert shortfall("1 item", 0, []) == "1 item could not be made: 0 attempts failed."

@@ -17,7 +17,7 @@ from dspy_proact.plain_text import printable, shortened
 from dspy_proact.report.terminal import show
 
 if TYPE_CHECKING:
-    from dspy_proact.generation.testing import CorpusTests
+    from dspy_proact.audit.testing import CorpusTests
 
 NOT_TESTED = "Not tested: "
 """Begins sentences of some checks."""

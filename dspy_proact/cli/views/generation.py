@@ -14,10 +14,11 @@ from dspy_proact.cli.views.message import console, print_json, say, say_stopped
 from dspy_proact.cli.views.runs import ProgressOnStderr, exceeded, sent_line
 from dspy_proact.errors import ContentError, Halt, ProviderDown, ProviderError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.corpus_forecast import CorpusForecast
 from dspy_proact.evaluation.forecast import SECONDS
 from dspy_proact.generation.draft import Draft, draft_brief
-from dspy_proact.generation.forecast import CorpusForecast, CorpusObserver, CorpusStand
 from dspy_proact.generation.generation import Generated, Generation
+from dspy_proact.generation.progress import CorpusObserver, CorpusStand
 from dspy_proact.kept import refuse_overwrite, write_file
 from dspy_proact.models import EMBEDDED, Gate, Limits, ModelSpec
 from dspy_proact.plain_text import duration, printable, shortened

@@ -7,9 +7,9 @@ from builders.dialogues import jsonl, record, row, rubric, trigger_point
 from fakes.server import Answer, Sent
 
 from dspy_proact import Audit, Gate, ModelSpec
+from dspy_proact.audit.testing import CorpusTests
 from dspy_proact.benchmarks.proactbench.generation.proof import LOOK
 from dspy_proact.errors import UsageError
-from dspy_proact.generation.testing import CorpusTests
 from dspy_proact.programs.embedded.fields import outputs_of, request_fields, value_of
 
 DOES = "leave before the last boat"

@@ -14,7 +14,7 @@ from dspy_proact.benchmarks.proactbench.generation.roles import prompt
 from dspy_proact.benchmarks.proactbench.generation.values import Anchor, Documented, SwappedTurn
 from dspy_proact.benchmarks.proactbench.types import Rubric
 from dspy_proact.evidence import words_of
-from dspy_proact.generation.wording import holds, misquoted, stands
+from dspy_proact.programs.wording import holds, misquoted, stands
 
 
 class RubricFact(Documented):

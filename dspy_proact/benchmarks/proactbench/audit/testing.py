@@ -37,8 +37,9 @@ from dspy_proact.benchmarks.proactbench.generation.values import (
     UserMessage,
 )
 from dspy_proact.benchmarks.proactbench.types import Dialogue, Phase, Trigger
+from dspy_proact.evaluation.corpus_forecast import StageForecast
 from dspy_proact.generation.attempt import Attempt, RuleError
-from dspy_proact.generation.maker import Made, Making, Proof, StageForecast, joint_fingerprint
+from dspy_proact.generation.maker import Made, Making, Proof, joint_fingerprint
 from dspy_proact.kept.log import as_text
 from dspy_proact.models import Role
 from dspy_proact.programs.program import Question

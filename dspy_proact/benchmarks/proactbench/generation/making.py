@@ -24,9 +24,10 @@ from dspy_proact.benchmarks.proactbench.programs.drafting import drafted
 from dspy_proact.benchmarks.proactbench.programs.judge import JUDGE
 from dspy_proact.benchmarks.proactbench.report.made_summary import MadeSummary
 from dspy_proact.evaluation.benchmark import lazily
+from dspy_proact.evaluation.corpus_forecast import StageForecast
 from dspy_proact.files.personas import Persona
 from dspy_proact.generation.attempt import Attempt, RuleError, cycled, rollout_of
-from dspy_proact.generation.maker import Made, Making, Proof, StageForecast, joint_fingerprint
+from dspy_proact.generation.maker import Made, Making, Proof, joint_fingerprint
 from dspy_proact.models import Role
 from dspy_proact.programs.program import Question
 from dspy_proact.stats import Headline

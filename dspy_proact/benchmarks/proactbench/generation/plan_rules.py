@@ -18,7 +18,7 @@ from dspy_proact.benchmarks.proactbench.generation.values import (
 )
 from dspy_proact.benchmarks.proactbench.generation.wording import forbidden_in, keys_in, unknown_ids
 from dspy_proact.evidence import words_of
-from dspy_proact.generation.wording import advised, holds, misquoted, says, stands
+from dspy_proact.programs.wording import advised, holds, misquoted, says, stands
 
 WINDOWS = {"EMERGENT": range(1, 4), "CRITICAL": range(4, 8), "RECOVERY": range(8, 11)}
 """Turns at which triggers of a phase are planned: targets, no rule."""

@@ -14,7 +14,7 @@ from dspy_proact.benchmarks.proactbench.generation.roles import prompt
 from dspy_proact.benchmarks.proactbench.generation.turn_rules import REALISM
 from dspy_proact.benchmarks.proactbench.generation.values import Anchor, Documented, Swap, SwapAudit, SwappedTurn
 from dspy_proact.evidence import words_of
-from dspy_proact.generation.wording import holds, word_count
+from dspy_proact.programs.wording import holds, word_count
 
 LENGTH = 0.3
 """How much longer or shorter than the conversation a swap may be, as a share of its characters."""

@@ -19,7 +19,7 @@ from dspy_proact.benchmarks.proactbench.generation.values import (
 )
 from dspy_proact.benchmarks.proactbench.generation.wording import forbidden_in, keys_in, unknown_ids
 from dspy_proact.evidence import Passage, words_of
-from dspy_proact.generation.wording import advised, holds, misquoted, says, stands, word_count
+from dspy_proact.programs.wording import advised, holds, misquoted, says, stands, word_count
 
 REALISM = 0.6
 """The least of a user message, in [0, 1]."""

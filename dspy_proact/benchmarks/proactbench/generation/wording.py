@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 from dspy_proact.benchmarks.proactbench.generation.values import Anchor
 from dspy_proact.evidence import words_of
-from dspy_proact.generation.wording import holds
+from dspy_proact.programs.wording import holds
 
 
 def keys_in(text: str, hidden: Iterable[Anchor]) -> list[tuple[Anchor, str]]:

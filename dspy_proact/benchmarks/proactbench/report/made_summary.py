@@ -21,7 +21,6 @@ from dspy_proact.benchmarks.proactbench.generation.made import (
 from dspy_proact.benchmarks.proactbench.generation.values import Anchor, RubricAudit
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.generation.maker import Kept
-from dspy_proact.generation.provenance import Repairs
 from dspy_proact.report.made import Repair, commonest_reasons, repair_rows, shortfall
 from dspy_proact.report.numbers import counted, name_or
 from dspy_proact.stand_in import demonstration
@@ -275,8 +274,7 @@ class MadeSummary:
     @cached_property
     def repairs(self) -> list[Repair]:
         """What broke which rule: what dropped most attempts first."""
-        of = Repairs.of(self.corpus.made)
-        return repair_rows(of.repeated, of.mended, of.abandoned)
+        return repair_rows(self.corpus.made.kept, self.corpus.made.dropped)
 
     @cached_property
     def rejections(self) -> list[tuple[str, int]]:

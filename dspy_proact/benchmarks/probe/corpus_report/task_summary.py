@@ -14,7 +14,6 @@ from dspy_proact.benchmarks.probe.generation.made import LostTask, MadeItem, Mad
 from dspy_proact.benchmarks.probe.generation.strategies import STRATEGIES
 from dspy_proact.benchmarks.probe.task import Difficulty
 from dspy_proact.generation.maker import Kept
-from dspy_proact.generation.provenance import Repairs
 from dspy_proact.report.made import Repair, commonest_reasons, repair_rows, shortfall
 from dspy_proact.report.numbers import counted, listed, name_or
 from dspy_proact.stand_in import demonstration
@@ -204,8 +203,7 @@ class TaskSummary:
     @cached_property
     def repairs(self) -> list[Repair]:
         """What broke which rule: what dropped most attempts first."""
-        of = Repairs.of(self.corpus.made)
-        return repair_rows(of.repeated, of.mended, of.abandoned)
+        return repair_rows(self.corpus.made.kept, self.corpus.made.dropped)
 
     @cached_property
     def rejections(self) -> list[tuple[str, int]]:

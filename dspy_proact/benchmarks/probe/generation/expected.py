@@ -13,7 +13,7 @@ from dspy_proact.benchmarks.probe.generation.proof import Prover
 from dspy_proact.benchmarks.probe.generation.rules import RELATIONSHIPS, action_count
 from dspy_proact.benchmarks.probe.generation.strategies import STRATEGIES, TEMPLATES
 from dspy_proact.benchmarks.probe.task import Difficulty
-from dspy_proact.generation.maker import StageForecast
+from dspy_proact.evaluation.corpus_forecast import StageForecast
 from dspy_proact.programs.program import Question
 
 _CHARACTERS_A_TOKEN, _TOKENS_A_WORD = 4, 1.4

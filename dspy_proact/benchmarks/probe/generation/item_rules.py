@@ -36,7 +36,7 @@ from dspy_proact.benchmarks.probe.generation.values import (
 )
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL
 from dspy_proact.evidence import words_of
-from dspy_proact.generation.wording import advised, holds, misquoted, stands, word_count
+from dspy_proact.programs.wording import advised, holds, misquoted, stands, word_count
 
 _BAND, _SLACK = 0.3, 20
 """Share of the words asked for, and words, by which a text may miss them."""

@@ -19,8 +19,9 @@ from dspy_proact.benchmarks.probe.generation.proof import Prover
 from dspy_proact.benchmarks.probe.generation.roles import programs
 from dspy_proact.benchmarks.probe.generation.values import DraftWorld
 from dspy_proact.benchmarks.probe.task import Difficulty
+from dspy_proact.evaluation.corpus_forecast import StageForecast
 from dspy_proact.generation.attempt import Attempt, Mend, RuleError, all_of
-from dspy_proact.generation.maker import Made, Making, Proof, StageForecast, joint_fingerprint
+from dspy_proact.generation.maker import Made, Making, Proof, joint_fingerprint
 from dspy_proact.models import Role
 from dspy_proact.stats import Headline
 

@@ -32,8 +32,9 @@ from dspy_proact.benchmarks.probe.scoring import ProbeGrade, graded
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import ProbeView, Solution
 from dspy_proact.errors import ContentError
+from dspy_proact.evaluation.corpus_forecast import StageForecast
 from dspy_proact.generation.attempt import Attempt, RuleError, all_of
-from dspy_proact.generation.maker import Proof, StageForecast
+from dspy_proact.generation.maker import Proof
 from dspy_proact.programs.asking import Asking
 from dspy_proact.programs.program import Program, Question
 

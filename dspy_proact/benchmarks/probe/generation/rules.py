@@ -19,7 +19,7 @@ from dspy_proact.benchmarks.probe.generation.values import (
 )
 from dspy_proact.benchmarks.probe.task import Difficulty
 from dspy_proact.evidence import words_of
-from dspy_proact.generation.wording import advised, holds
+from dspy_proact.programs.wording import advised, holds
 from dspy_proact.stats.likeness import near_duplicates
 
 RELATIONSHIPS: dict[Difficulty, tuple[int, int]] = {"easy": (3, 5), "medium": (8, 12), "hard": (15, 20)}

@@ -28,7 +28,7 @@ from dspy_proact.benchmarks.proactbench.generation.values import (
     Uptake,
     UserMessage,
 )
-from dspy_proact.generation import wording
+from dspy_proact.programs import wording
 
 SOURCE = "\n".join((PRODUCT, *RULES))
 SCENARIO = clean_scenario().model_copy(update={"forbidden": ["waive the fee"]})

@@ -1,8 +1,8 @@
 """What was repaired is counted by stage and rule."""
 
 from dspy_proact.generation.attempt import Mend
-from dspy_proact.generation.maker import Dropped, Made
-from dspy_proact.generation.provenance import Repairs
+from dspy_proact.generation.maker import Dropped
+from dspy_proact.report.made import repair_rows
 
 
 def test_one_rule_at_several_parts_of_an_item_is_one_row_whatever_its_numbers_and_quotes():
@@ -14,8 +14,7 @@ def test_one_rule_at_several_parts_of_an_item_is_one_row_whatever_its_numbers_an
     mended = Dropped(
         slot=2, attempt=1, stage="plan", reasons=(), authors=(), mends=(Mend(stage="x 3", reasons=("y",)),)
     )
-    repairs = Repairs.of(Made([], [*dropped, mended], 2))
-    (((stage, rule), count),) = repairs.abandoned.items()
-    assert (stage, count) == ("evidence", 2)
-    assert "passage for …" in rule
-    assert dict(repairs.mended) == {("x", "y"): 1}
+    rows = repair_rows([], [*dropped, mended])
+    (evidence,) = [row for row in rows if row.stage == "evidence"]
+    assert (evidence.dropped, "passage for …" in evidence.rule) == (2, True)
+    assert [(row.stage, row.rule, row.mended) for row in rows if row.mended] == [("x", "y", 1)]

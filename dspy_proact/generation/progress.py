@@ -1,75 +1,11 @@
-"""What a corpus will take, before a call is made, and how far its making has come."""
+"""How far the making of a corpus has come."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dspy_proact.calls import CallObserver, Price
-from dspy_proact.evaluation.forecast import SECONDS
-from dspy_proact.generation.maker import StageForecast
+from dspy_proact.calls import CallObserver
+from dspy_proact.evaluation.corpus_forecast import CorpusForecast
 from dspy_proact.runs import Bar
-
-
-@dataclass(frozen=True)
-class StageCost:
-    """What one stage of all items is expected to take, without repairs."""
-
-    stage: str
-    role: str
-    calls: float
-    prompt_tokens: int
-    completion_tokens: int
-    usd: float | None
-    """US dollars; None where a price is not known."""
-
-    @classmethod
-    def of(cls, stage: StageForecast, items: int, prices: Sequence[Price]) -> "StageCost":
-        """Of so many items, and of models of these prices that take turns."""
-        calls = stage.calls * min(items, items if stage.items is None else stage.items)
-        prompt, completion = round(calls * stage.prompt), round(calls * stage.completion)
-        known = [
-            usd for price in prices if (usd := price.of(prompt, completion, calls=max(1, round(calls)))) is not None
-        ]
-        usd = sum(known) / len(known) if known and len(known) == len(prices) else None
-        return cls(stage.stage, stage.role, calls, prompt, completion, usd)
-
-
-@dataclass(frozen=True)
-class CorpusForecast:
-    """What a corpus is expected to take, whatever stands in its folder already."""
-
-    stages: Sequence[StageCost]
-    concurrency: int
-    """Calls in flight."""
-    in_a_row: float
-    """Calls of one item that wait for one another."""
-
-    @property
-    def calls(self) -> int:
-        """Of all stages."""
-        return round(sum(stage.calls for stage in self.stages))
-
-    @property
-    def prompt_tokens(self) -> int:
-        """Of all stages."""
-        return sum(stage.prompt_tokens for stage in self.stages)
-
-    @property
-    def completion_tokens(self) -> int:
-        """Of all stages."""
-        return sum(stage.completion_tokens for stage in self.stages)
-
-    @property
-    def usd(self) -> float | None:
-        """US dollars; None where a price is not known."""
-        known = [stage.usd for stage in self.stages if stage.usd is not None]
-        return sum(known) if len(known) == len(self.stages) else None
-
-    @property
-    def seconds(self) -> tuple[float, float]:
-        """From quick models to slow ones."""
-        quick, slow = (max(self.calls / self.concurrency, self.in_a_row) * seconds for seconds in SECONDS)
-        return quick, slow
 
 
 @dataclass(frozen=True)
