@@ -32,7 +32,7 @@ _MONTHS = (
 )
 _MONTH = rf"({'|'.join(_MONTHS)}|{'|'.join(month[:3] for month in _MONTHS)}|Sept)\b\.?"
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
-_YEAR = r"(?:,?\s+(\d{4}))?\b"
+_YEAR = r"(?:,?\s+((?:19|20)\d{2}))?\b"
 _DATES = (
     (re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)"), "ymd"),
     (re.compile(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}"), "dmy"),
@@ -73,12 +73,15 @@ def day_of(value: str) -> date | None:
 
 
 def states_day(day: date, passage: str) -> bool:
-    """Whether a passage names a day; in another language than English, whether the number of the day stands in it."""
-    return (
-        day in named
-        if (named := dates_in(passage, day))
-        else str(day.day) in {d.lstrip("0") for d in digits_in(passage)}
-    )
+    """Whether a passage names a day, also as the first of several (14 and 15 May).
+
+    In another language than English it is enough that the number of the day stands in it.
+    """
+    named = dates_in(passage, day)
+    if day in named:
+        return True
+    is_month = not named or any((other.year, other.month) == (day.year, day.month) for other in named)
+    return is_month and str(day.day) in {digits.lstrip("0") for digits in digits_in(passage)}
 
 
 def states(entry: LedgerEntry, passage: str) -> bool:

@@ -5,11 +5,13 @@ import json
 import pytest
 from builders.made_people import kept_proof, made_person, made_task
 
+from dspy_proact.benchmarks.probe.agents.programs import Single
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.generation.brief import bundled_brief
 from dspy_proact.benchmarks.probe.generation.files import corpus_of, files_of
 from dspy_proact.benchmarks.probe.generation.made import LostTask
-from dspy_proact.benchmarks.probe.task import ParameterType, ProbeView
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
+from dspy_proact.benchmarks.probe.task import Action, ParameterType, ProbeView
 from dspy_proact.generation.attempt import Authorship
 from dspy_proact.generation.maker import Kept, Made, Proof
 
@@ -56,6 +58,18 @@ def test_a_made_folder_is_read_as_a_corpus_with_nothing_unknown(folder):
         assert view.gold.model_copy(update={"supported_by": {}}) == wanted.gold
     types = raw.cases[0].view_as(ProbeView).actions[0].types
     assert types["due"] == ParameterType(kind="date", description="By when")
+
+
+def test_agents_see_the_types_of_parameters_and_nothing_of_them_where_a_file_has_none(folder):
+    program = Single(ProbeSettings())
+    (case, *_) = load_tasks(str(folder(made_person(1)))).cases
+    shown_types = '"types":{"holder":{"kind":"text","description":"Who has it"}'
+    assert shown_types in program.messages(case.view_as(ProbeView).task.inputs)[-1]["content"].replace(
+        ": ", ":"
+    ).replace(", ", ",")
+    (official, *_) = load_tasks("sample").cases
+    assert '"types"' not in program.messages(official.view_as(ProbeView).task.inputs)[-1]["content"]
+    assert "types" not in Action.model_json_schema()["properties"], "by which compiled programs are accepted"
 
 
 def test_an_input_holds_nothing_of_plans_reasons_reviews_and_gold():

@@ -30,7 +30,11 @@ def test_days_are_found_as_people_write_them_and_no_other_words_are():
     ]
     assert rules.states_day(date(2026, 5, 20), "am 20. Mai")
     assert rules.states_day(date(2026, 5, 20), "5月20日")
+    assert rules.states_day(date(2026, 5, 14), "on 14 and 15 May")
     assert not rules.states_day(date(2026, 5, 20), "20 June 2026")
+    assert not rules.states_day(date(2026, 5, 20), "on 2 May, 200 of them")
+    # A number of four digits after a day is a year only where it can be one.
+    assert rules.dates_in("by 14 May 1200 pupils", date(2026, 3, 2)) == [date(2026, 5, 14)]
 
 
 def test_numbers_are_compared_by_their_digits_however_thousands_stand_apart():
