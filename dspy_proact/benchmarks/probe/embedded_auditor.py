@@ -56,7 +56,10 @@ def _values(ledger: Sequence[Mapping[str, Any]], items: Sequence[Mapping[str, An
         meant, unit = entry["value"], entry["value"].partition(" ")[2]
         if entry["kind"] == "date":
             meant = spelled(date.fromisoformat(entry["value"]))
-        what, form = content_words(entry["what"]), _DAY if entry["kind"] == "date" else re.compile(rf"\d[\d,]* {unit}")
+        what, form = (
+            content_words(entry["what"]),
+            _DAY if entry["kind"] == "date" else re.compile(rf"\d[\d,]* {re.escape(unit)}"),
+        )
         numbers = {word for word in what if word[0].isdigit()}
         for number, line in lines:
             words, stated = content_words(line), form.findall(line)
@@ -92,9 +95,12 @@ def _audit_of_bottlenecks(fields: Fields) -> dict[str, Any]:
 
 
 def _audit_of_actions(fields: Fields) -> dict[str, Any]:
+    """The actions whose words the resolution has, or else those of which it has most."""
     resolution = value_of(fields["bottleneck"], dict[str, Any]())["resolution"]
     actions = value_of(fields["actions"], list[dict[str, Any]]())
-    resolving = [one["id"] for one in actions if _share(one["description"], resolution) >= _RESOLVES]
+    shares = {one["id"]: _share(one["description"], resolution) for one in actions}
+    enough = min(_RESOLVES, max(shares.values()))
+    resolving = [id_ for id_, share in shares.items() if share >= enough]
     return {"resolving": resolving, "reason": "Their words are those of what is to be done."}
 
 

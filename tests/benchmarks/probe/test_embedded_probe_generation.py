@@ -7,6 +7,7 @@ from collections import Counter
 from datetime import date
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -263,3 +264,20 @@ def test_requests_that_differ_in_a_hidden_field_alone_are_answered_alike():
     inputs |= {"difficulty": "easy", "words": 120, "window": WINDOW, "language": "English"}
     assert ask(writer, "evidence", others=[], **inputs) == ask(writer, "evidence", others=[task.plan[1]], **inputs)
     assert value_of("[]", list[Any]()) == []
+
+
+# All of it
+
+
+def test_without_a_key_a_corpus_is_made_proved_and_scored_and_the_same_command_changes_nothing(proact):
+    making = ("generate", "--benchmark", "probe", "--people", 2, "--set", "tasks.distractors=10", "--proof", "full")
+    status, out, _ = proact(*making, "--out", "tasks")
+    assert status == 0
+    assert "Demonstration with the embedded stand-in, no real model: 2 people, 6 tasks" in " ".join(out.split())
+    files = {path: path.read_bytes() for path in Path("tasks").rglob("*") if path.is_file()}
+    assert sum(path.name.endswith("_input.json") for path in files) == 6
+    assert proact(*making, "--out", "tasks")[0] == 0
+    assert {path: path.read_bytes() for path in files} == files
+    assert proact("eval", "--benchmark", "probe", "--corpus", "tasks", "--out", "run")[0] == 0
+    status, out, _ = proact("report", "run", "--json")
+    assert (status, json.loads(out)["complete"]) == (0, True)
