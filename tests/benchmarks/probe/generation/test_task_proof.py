@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -281,6 +282,38 @@ def test_the_rule_keeps_as_many_sound_and_unsound_tasks_as_it_is_described(full,
 
 
 # What the roles see
+
+SHOWN = re.compile(
+    r"world\.(?!systems).*|actions\.(?!resolves).*|tasks\.(action|parameters\.name)|(tasks\.evidence|distractors)\.(id|kind|time|end|item\..*)"
+    r"|today|language|difficulty"
+)
+"""Fields of a person that a solver or an adversary may see, by their path."""
+WORDS = re.compile(
+    r"tasks\.(plan\.(kind|facets)|bottleneck\.ledger\.kind|review\.shown\.facet)|distractors\.order\.kind"
+)
+"""Hidden fields in which only a word of a list may stand."""
+
+
+def texts_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Texts in a value with the path of each, without numbers of lists."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from texts_of(inner, f"{path}.{name}".lstrip("."))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from texts_of(inner, path)
+    elif isinstance(value, str) and value:
+        yield path, value
+
+
+def test_the_secret_is_planted_in_every_field_that_is_hidden_and_in_no_other():
+    review = made_task(1, secret=SECRET).review.model_dump()
+    person = made_person(1, made_task(1, secret=SECRET), made_task(2, secret=SECRET), secret=SECRET)
+    assert {*review} - {"shown", "advice"} == {"sufficient_alone", "other_problems", "values", "unnatural"}
+    planted = {path for path, text in texts_of(person.model_dump(mode="json")) if SECRET in text}
+    bare = {path for path, text in texts_of(person.model_dump(mode="json")) if SECRET not in text}
+    assert [path for path in planted if SHOWN.fullmatch(path)] == []
+    assert [path for path in bare - planted if not SHOWN.fullmatch(path) and not WORDS.fullmatch(path)] == []
 
 
 def documents(sent: Sent) -> list[Any]:
