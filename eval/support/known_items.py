@@ -43,6 +43,10 @@ class Setting:
     group_effect: float = 0.0
     """Standard deviation of what a model does better in a group."""
     epochs: int = 1
+    family: int = 1
+    """How many models have one maker, whose level is 64 % of the variance of abilities."""
+    family_effect: float = 0.0
+    """Standard deviation of what a family does better on an item, on the logit scale."""
     faulty: bool = True
     """Whether some items have a fault: one of 60 of every kind."""
 
@@ -96,9 +100,14 @@ class Bank:
     def answers(self, rng: np.random.Generator, models: int) -> NDArray[np.float64]:
         """Scores of one epoch after another of new models, all there: shape (K, R, I)."""
         setting, groups = self.setting, np.array(self.groups)
-        ability = setting.spread * rng.standard_normal(models)
+        family = np.arange(models) // setting.family
+        ability = rng.standard_normal(models)
+        if setting.family > 1:
+            ability = 0.6 * ability + 0.8 * rng.standard_normal(models)[family]
         effects = setting.group_effect * rng.standard_normal((models, groups.max() + 1))
-        logits = self.slopes * (ability[:, None] + effects[:, groups] - self.thresholds)
+        logits = self.slopes * (setting.spread * ability[:, None] + effects[:, groups] - self.thresholds)
+        if setting.family_effect:
+            logits += setting.family_effect * rng.standard_normal((family.max() + 1, len(groups)))[family]
         chances = self.guessing + (1 - self.guessing) / (1 + np.exp(-np.clip(logits, -500, 500)))
         drawn = rng.random((setting.epochs, *chances.shape))
         if not setting.partial:
