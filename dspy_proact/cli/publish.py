@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,13 +12,17 @@ from dspy_proact.cli.options.benchmark import PUBLISHED_BENCHMARK, BenchmarkChoi
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, verb
 from dspy_proact.cli.views.message import print_json, say
 from dspy_proact.errors import UsageError
-from dspy_proact.publish.publishing import Owner
+
+if TYPE_CHECKING:
+    from dspy_proact.publish.publishing import Owner
 
 _LICENCE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-def _owner(*, licence: str | None, date: str | None, **stated: str | None) -> Owner:
+def _owner(*, licence: str | None, date: str | None, **stated: str | None) -> "Owner":
+    from dspy_proact.publish.publishing import Owner  # with pydantic, which help does without
+
     if licence and not _LICENCE.fullmatch(licence.lower()):
         raise UsageError(f"--licence {licence!r}: name it by an identifier of the Hub, such as cc-by-4.0")
     if date and not _DATE.fullmatch(date):
@@ -68,7 +73,7 @@ def publish(
     reviews: Path | None,
     held_back: float | None,
     out: Path | None,
-    owner: Owner,
+    owner: "Owner",
     as_json: bool,
 ) -> None:
     """Write a made corpus as others get it: rows, card, datasheet, Croissant, canaries, and who wrote what.

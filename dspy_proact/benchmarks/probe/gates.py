@@ -149,11 +149,11 @@ class _Gates:
             adjusted = holm([gate.p for gate in gates])
             yield from (gate.concluded(p, tasks) for gate, p in zip(gates, adjusted, strict=True))
         else:
-            few = f"it takes {ENOUGH_TASKS} tasks of {ENOUGH_PEOPLE} people, and these are {tasks:,} of {people:,}"
+            few = f"a test takes {ENOUGH_TASKS} tasks of {ENOUGH_PEOPLE} people, and these are {tasks:,} of {people:,}"
             for name in (*METADATA, ACTIONS):
-                yield AuditCheck(name=name, state="not tested", sentence=f"Not tested: {few}.", tested=0)
+                yield AuditCheck(name=name, state="not tested", sentence=f"{few[0].upper()}{few[1:]}.", tested=0)
             for name in BLIND if tasks else ():
-                sentence = f"{self._ruled(name).sentence}; not tested: {few}."
+                sentence = f"{self._ruled(name).sentence}; {few}."
                 yield AuditCheck(name=name, state="not tested", sentence=sentence, tested=tasks)
         for gate in map(self._ruled, READING if tasks else ()):
             sentence = f"{gate.sentence}; a rule that reads may."

@@ -19,8 +19,6 @@ from dspy_proact.report.terminal import show
 if TYPE_CHECKING:
     from dspy_proact.audit.testing import CorpusTests
 
-NOT_TESTED = "Not tested: "
-"""Begins sentences of some checks."""
 _FIRST = 3
 """Findings of a check that are shown without --explain."""
 
@@ -91,8 +89,7 @@ def _lines(check: AuditCheck, explain: bool) -> Iterator[str]:
             break_on_hyphens=False,
         )
 
-    # What was not tested stands below a heading that says so.
-    yield from wrapped(f"{check.name}: {check.sentence.removeprefix(NOT_TESTED)}", "  ")
+    yield from wrapped(f"{check.name}: {check.sentence}", "  ")
     shown = check.findings if explain else check.findings[:_FIRST]
     for finding in shown:
         key = f"{shortened(finding.key)}: " if finding.key else ""

@@ -54,7 +54,7 @@ def test_a_light_proof_and_drafts_are_described_as_they_are():
 
 
 def test_checks_stand_with_their_state_and_sentence(sheet):
-    assert "| metadata: ids | not tested | Not tested: these are 18 tasks. |" in sheet
+    assert "| metadata: ids | not tested | These are 18 tasks. |" in sheet
     assert "| solvable | passed |" in sheet
     bounds = AuditCheck(name="x", state="reported", sentence="It is +6.3 [-22.3, +34.9] points.", tested=1)
     assert "| It is +6.3 (-22.3, +34.9) points. |" in datasheet(made_task_corpus(2, gates=(bounds,)))
