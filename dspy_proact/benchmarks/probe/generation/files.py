@@ -170,7 +170,6 @@ def output_of(kept: Kept, task: MadeTask, id_: str, key: str) -> dict[str, Any]:
             "difficulty": person.difficulty,
             "persona_index": kept.slot,
             "bottleneck_index": task.number,
-            "proof": task.proof and task.proof.model_dump(mode="json"),
         },
     }
 
