@@ -12,7 +12,7 @@ from typing import Any
 from dspy_proact.benchmarks.probe.generation import item_rules
 from dspy_proact.benchmarks.probe.generation.made import MadeDistractor, MadeItem, MadeTask
 from dspy_proact.benchmarks.probe.generation.person import PersonWork, Workload
-from dspy_proact.benchmarks.probe.generation.values import DistractorOrder, DraftDistractor, NumberedItem
+from dspy_proact.benchmarks.probe.generation.values import DistractorOrder, DraftAction, DraftDistractor, NumberedItem
 from dspy_proact.generation.attempt import RuleError, all_of
 from dspy_proact.stats.likeness import near_duplicates
 
@@ -131,3 +131,13 @@ class DistractorWork:
             items=[NumberedItem(number=n, kind=orders[n].kind, item=item) for n, item in items.items()],
         )
         return dict(item_rules.distractor_findings(answer.review, ledger))
+
+
+def clashes(task: MadeTask, action: DraftAction, others: Sequence[MadeDistractor]) -> bool:
+    """Whether items that are no evidence no longer are none beside evidence of a task that was written after them.
+
+    One of them is nearly the same, or has every value that the action needs.
+    """
+    texts = [item_rules.text_of(item.item) for item in (*task.evidence, *others)]
+    mixed = any(pair.first < len(task.evidence) <= pair.second for pair in near_duplicates(texts))
+    return mixed or any(item_rules.distractor_fault(item.item, [(action, task.parameters)]) for item in others)

@@ -17,7 +17,7 @@ from dspy_proact.evaluation.corpus_forecast import StageForecast
 from dspy_proact.programs.program import Question
 
 _CHARACTERS_A_TOKEN, _TOKENS_A_WORD = 4, 1.4
-_PERSON, _RELATIONSHIP, _BOTTLENECK, _ACTION, _PLANNED, _ITEM, _STATED = 300, 50, 340, 85, 95, 60, 190
+_PERSON, _RELATIONSHIP, _BOTTLENECK, _ACTION, _PLANNED, _ITEM, _STATED = 300, 50, 340, 100, 95, 60, 190
 """Tokens of one as JSON: of an item without its text, of all that an item of the evidence states."""
 _ORDER, _LEDGER = 75, 90
 """Likewise: of an order, and of the dates and amounts of a bottleneck."""

@@ -9,7 +9,7 @@ from dspy_proact.benchmarks.probe.embedded_auditor import auditor, solver
 from dspy_proact.benchmarks.probe.embedded_generation import writer
 from dspy_proact.benchmarks.probe.generation.brief import ProbeBrief, beyond_stand_in, brief_of
 from dspy_proact.benchmarks.probe.generation.corpus import TaskCorpus
-from dspy_proact.benchmarks.probe.generation.distractors import DistractorWork
+from dspy_proact.benchmarks.probe.generation.distractors import DistractorWork, clashes
 from dspy_proact.benchmarks.probe.generation.draws import PersonSetting
 from dspy_proact.benchmarks.probe.generation.expected import expected, mean_forecast
 from dspy_proact.benchmarks.probe.generation.files import corpus_of, files_of
@@ -112,7 +112,8 @@ class ProbeMaker:
         work.attempt.mends.append(Mend(stage="proof", reasons=(proved.proof.reason,)))
         reason = f"The evidence before did not measure what it should. {proved.proof.reason}"
         again = await work.task(workload, task.number, reason)
-        if isinstance(again, LostTask):
+        action = workload.matter(task.number).action
+        if isinstance(again, LostTask) or clashes(again, action, person.distractors):
             return proved
         mended = await self.prover.proved(work.attempt, person, again)
         return mended.model_copy(update={"earlier": (proved.proof,)})

@@ -18,8 +18,10 @@ from builders.clean_tasks import (
     WORDS,
     WRITTEN,
 )
+from builders.made_people import made_actions, made_person, made_task
 
 from dspy_proact.benchmarks.probe.generation import item_rules
+from dspy_proact.benchmarks.probe.generation.distractors import clashes
 from dspy_proact.benchmarks.probe.generation.item_rules import Matter
 from dspy_proact.benchmarks.probe.generation.values import (
     DistractorFault,
@@ -255,6 +257,20 @@ def test_an_item_that_has_every_value_of_an_action_is_no_distractor():
         item_rules.distractor_fault(both, golden) == "It has every value that request_signature needs; leave them out."
     )
     assert item_rules.distractor_fault(both, [(SIGN, FILLED[:1])]) == "", "a single value says nothing"
+
+
+def test_evidence_that_is_written_after_other_items_clashes_with_a_copy_and_with_one_that_has_its_values():
+    task = made_task(1)
+    (other, *_) = made_person(1).distractors
+    action = made_actions(1)[0]
+    copy, values = (
+        changed(other, item=changed(other.item, title="", text=text))
+        for text in (task.evidence[0].item.text, "Rolf Dahl must have it by 2026-03-20 at the latest.")
+    )
+    assert not clashes(task, action, [other])
+    assert clashes(task, action, [copy])
+    assert clashes(task, action, [other, values])
+    assert not clashes(made_task(2), made_actions(2)[1], [other, values])
 
 
 def test_reviews_of_distractors_are_believed_of_what_there_is_and_find_faults_by_item():
