@@ -19,18 +19,20 @@ Answers begin side by side, but no two that share the name of a stage and a turn
 that no order of arrival decides a rollout. The turn is the number of the task.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import dspy
+
 from dspy_proact.benchmarks.probe.agents.programs import Single
-from dspy_proact.benchmarks.probe.generation.made import MadeItem, MadePerson, MadeTask, TaskProof
+from dspy_proact.benchmarks.probe.generation.made import MadePerson, MadeTask, TaskProof
 from dspy_proact.benchmarks.probe.generation.roles import FindShortcut
-from dspy_proact.benchmarks.probe.generation.values import OfferedAction, Shortcut
+from dspy_proact.benchmarks.probe.generation.values import DraftWorld, ListedItem, OfferedAction, Shortcut
 from dspy_proact.benchmarks.probe.judging import ProbeJudge, questions_of, verdicts
 from dspy_proact.benchmarks.probe.scoring import ProbeGrade, graded
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.task import ProbeView, Solution
+from dspy_proact.benchmarks.probe.task import Action, ProbeView, Solution, World
 from dspy_proact.errors import ContentError
 from dspy_proact.evaluation.corpus_forecast import StageForecast
 from dspy_proact.generation.attempt import Attempt, RuleError, all_of
@@ -55,22 +57,58 @@ def most(answers: Answers, of: bool) -> bool:
 
 def weakness(proof: TaskProof) -> str:
     """Why a task is not kept, in a sentence; empty where it is."""
-
-    def rate(answers: Answers) -> str:
-        unscored = f"; {answers.count(None)} could not be graded" if None in answers else ""
-        return f"{answers.count(True)} of {len(answers)} answers solve it{unscored}"
-
     if not most(proof.directed, of=True):
         return f"From all its evidence, {rate(proof.directed)}."
-    for without, answers in proof.without.items():
-        if most(answers, of=False):
-            return f"Without {without}, {rate(answers)}: not all its evidence is needed."
-    for alone, answers in proof.alone.items():
-        if most(answers, of=False):
-            return f"From {alone} alone, {rate(answers)}: one item is enough."
+    if spared := next(solved_from_less(proof), ""):
+        return spared
     if proof.shortcut is None:
         return "Whether the adversary solves it without any text could not be graded."
     return "The adversary finds action and bottleneck without any text." if proof.shortcut else ""
+
+
+def solved_from_less(proof: TaskProof) -> Iterator[str]:
+    """For each item that can be spared, and for each that is enough alone, a sentence."""
+    for without, answers in proof.without.items():
+        if most(answers, of=False):
+            yield f"Without {without}, {rate(answers)}: not all its evidence is needed."
+    for alone, answers in proof.alone.items():
+        if most(answers, of=False):
+            yield f"From {alone} alone, {rate(answers)}: one item is enough."
+
+
+def rate(answers: Answers) -> str:
+    """How many of some answers solve a task, a clause."""
+    unscored = f"; {answers.count(None)} could not be graded" if None in answers else ""
+    return f"{answers.count(True)} of {len(answers)} answers solve it{unscored}"
+
+
+@dataclass(frozen=True)
+class TestableTask:
+    """What tests need of a task, be it made or read from files."""
+
+    __test__ = False  # no test of pytest's
+    number: int
+    """Turn of all questions about it."""
+    view: ProbeView
+    """With all items and the gold answer."""
+    world: DraftWorld | World
+    """As the adversary sees it, like what follows."""
+    actions: Sequence[OfferedAction] | Sequence[Action]
+    listed: Sequence[ListedItem]
+    """All items, without their texts."""
+
+    @classmethod
+    def of(cls, person: MadePerson, task: MadeTask) -> "TestableTask":
+        """A task of a person, with all items that its files will have."""
+        items = person.items_of(task)
+        actions = [OfferedAction(**action.model_dump(exclude={"resolves"})) for action in person.actions]
+        listed = [item.listed for item in items]
+        return cls(task.number, person.view(task, items), person.world, actions, listed)
+
+    def showing(self, ids: Iterable[str]) -> ProbeView:
+        """The task with these items alone, in their order."""
+        items = {item.id: item for item in self.view.items}
+        return self.view.model_copy(update={"items": tuple(items[id_] for id_ in ids)})
 
 
 class Prover:
@@ -78,14 +116,15 @@ class Prover:
 
     Args:
         level: `full`, `light` for one answer in place of three, or `none` for drafts.
+        adversary: What the adversary is asked.
 
     Attributes:
         programs: All that it asks.
     """
 
-    def __init__(self, level: Proof):
+    def __init__(self, level: Proof, adversary: type[dspy.Signature] = FindShortcut):
         self.level = level
-        self.solver, self.judge, self.adversary = Single(_SETTINGS), ProbeJudge(), Question(FindShortcut)
+        self.solver, self.judge, self.adversary = Single(_SETTINGS), ProbeJudge(), Question(adversary)
         self.programs = (self.solver, self.judge, self.adversary)
 
     async def proved(self, attempt: Attempt, person: MadePerson, task: MadeTask) -> MadeTask:
@@ -101,7 +140,7 @@ class Prover:
         """
         if self.level == "none":
             return task
-        return task.model_copy(update={"proof": await _Test(self, attempt, person, task).proof()})
+        return task.model_copy(update={"proof": await TaskTest(self, attempt, TestableTask.of(person, task)).proof()})
 
     def forecast(
         self, tasks: float, evidence: float, *, items: float = 75, actions: float = 25, words: float = 350
@@ -150,51 +189,56 @@ def _instruction(program: Program) -> int:
 
 
 @dataclass(frozen=True)
-class _Test:
+class TaskTest:
     """A task under test."""
 
     prover: Prover
     attempt: Attempt
-    person: MadePerson
-    task: MadeTask
+    task: TestableTask
     solutions: dict[str, list[Solution]] = field(default_factory=dict[str, list[Solution]])
     """By stage, what each answer names, without what its calls were like; in the order in which they came."""
 
     async def proof(self) -> TaskProof:
-        evidence, samples = self.task.evidence, SAMPLES[self.prover.level]
-        proof = TaskProof(
-            kept=False, reason="", directed=await self.answers("directed", evidence, samples), without={}, alone={}
-        )
+        """What was shown, up to the first test that the task does not pass, and of a task that is kept by all."""
+        proof = TaskProof(kept=False, reason="", directed=await self.directed(), without={}, alone={})
         if reason := weakness(proof.model_copy(update={"shortcut": False})):
             return proof.model_copy(update={"reason": reason})
-        rest = {item.id: [other for other in evidence if other is not item] for item in evidence}
-        single = {item.id: [item] for item in evidence} if len(evidence) > 2 else {}
-        without, alone = await all_of([self.less("without", rest), self.less("alone", single)])
+        without, alone = await self.from_less()
         proof = proof.model_copy(update={"without": without, "alone": alone})
         if not (reason := weakness(proof.model_copy(update={"shortcut": False}))):
-            fresh, shortcut = await all_of([self.answers("fresh", evidence, samples, TESTER), self.shortcut()])
+            fresh, shortcut = await all_of([self.directed("fresh", TESTER), self.shortcut()])
             decided = self.solutions.get("directed", [])
             repeats = sum(solution in decided for solution in self.solutions.get("fresh", []))
             proof = proof.model_copy(update={"fresh": fresh, "shortcut": shortcut, "repeats": repeats})
             reason = weakness(proof)
         return proof.model_copy(update={"kept": not reason, "reason": reason})
 
-    async def less(self, name: str, shown: Mapping[str, Sequence[MadeItem]]) -> dict[str, Answers]:
+    async def directed(self, stage: str = "directed", role: str = SOLVER) -> Answers:
+        """Answers from all the evidence and nothing else."""
+        return await self.answers(stage, self.task.view.gold.evidence, SAMPLES[self.prover.level], role)
+
+    async def from_less(self) -> list[dict[str, Answers]]:
+        """Answers without an item of the evidence, and from one alone, by its id; see `TaskProof`."""
+        evidence = self.task.view.gold.evidence
+        rest = {id_: [other for other in evidence if other != id_] for id_ in evidence}
+        single = {id_: [id_] for id_ in evidence} if len(evidence) > 2 else {}
+        return await all_of([self._less("without", rest), self._less("alone", single)])
+
+    async def _less(self, name: str, shown: Mapping[str, Sequence[str]]) -> dict[str, Answers]:
         """Answers from less than all the evidence, by the item that is left out or stands alone."""
-        numbers = {item.id: number for number, item in enumerate(self.task.evidence, start=1)}
 
-        async def of_item(id_: str, items: Sequence[MadeItem]) -> Answers:
-            stage = f"{name} {numbers[id_]}"
-            first = await self.answers(stage, items, 1)
+        async def of_item(number: int, ids: Sequence[str]) -> Answers:
+            stage = f"{name} {number}"
+            first = await self.answers(stage, ids, 1)
             more = SAMPLES[self.prover.level] - 1
-            return first if first == (False,) or not more else (*first, *await self.answers(stage, items, more))
+            return first if first == (False,) or not more else (*first, *await self.answers(stage, ids, more))
 
-        answers = await all_of(of_item(id_, items) for id_, items in shown.items())
+        answers = await all_of(of_item(number, ids) for number, ids in enumerate(shown.values(), start=1))
         return dict(zip(shown, answers, strict=True))
 
-    async def answers(self, stage: str, items: Sequence[MadeItem], count: int, role: str = SOLVER) -> Answers:
-        """Whether each of so many answers from these items solves the task."""
-        view, number = self.person.view(self.task, items), self.task.number
+    async def answers(self, stage: str, ids: Iterable[str], count: int, role: str = SOLVER) -> Answers:
+        """Whether each of so many answers from the items of these ids solves the task."""
+        view, number = self.task.showing(ids), self.task.number
         solving = [self.attempt.asking(role, stage, number) for _ in range(count)]
         judging = [self.attempt.asking(JUDGE, f"verdict, {stage}", number) for _ in range(count)]
 
@@ -203,19 +247,19 @@ class _Test:
                 solution = Solution(**await self.prover.solver.answer_by(solver, **view.task.inputs))
                 texts = Solution(**solution.model_dump(include={"evidence", "bottleneck", "action", "parameters"}))
                 self.solutions.setdefault(stage, []).append(texts)
-                grade = await self.graded(view, solution, judge, "description", "parameters")
+                grade = await self._graded(view, solution, judge, "description", "parameters")
             except ContentError:
                 return None
             return grade is not None and grade.solved
 
         return tuple(await all_of(solved(*askings) for askings in zip(solving, judging, strict=True)))
 
-    async def graded(self, view: ProbeView, solution: Solution, judge: Asking, *parts: str) -> ProbeGrade | None:
+    async def _graded(self, view: ProbeView, solution: Solution, judge: Asking, *parts: str) -> ProbeGrade | None:
         """The grade of an answer whose action is right, by the judges of these parts; None where it earns nothing.
 
         A judge is asked only where the answer has that part and those before are right.
         """
-        if solution.action != self.task.action:
+        if solution.action != view.gold.action:
             return None
         questions, predictions, grade = questions_of(view, solution, _SETTINGS), {}, None
         for part in parts:
@@ -229,21 +273,16 @@ class _Test:
 
     async def shortcut(self) -> bool | None:
         """Whether the adversary names the action and the essential facets; None where that could not be graded."""
-        person, number = self.person, self.task.number
-        items = person.items_of(self.task)
-        judge = self.attempt.asking(JUDGE, "verdict, adversary", number)
-        inputs = {
-            "world": person.world,
-            "actions": [OfferedAction(**action.model_dump(exclude={"resolves"})) for action in person.actions],
-            "items": [item.listed for item in items],
-        }
+        task = self.task
+        judge = self.attempt.asking(JUDGE, "verdict, adversary", task.number)
+        inputs = {"world": task.world, "actions": list(task.actions), "items": list(task.listed)}
         try:
-            answer = await self.attempt.ask(ADVERSARY, "adversary", self.prover.adversary, turn=number, **inputs)
+            answer = await self.attempt.ask(ADVERSARY, "adversary", self.prover.adversary, turn=task.number, **inputs)
             named: Shortcut = answer.shortcut
             solution = Solution(
                 evidence=tuple(named.evidence), bottleneck=named.bottleneck, action=named.action.strip()
             )
-            grade = await self.graded(person.view(self.task, items), solution, judge, "description")
+            grade = await self._graded(task.view, solution, judge, "description")
         except (ContentError, RuleError):
             return None
         return grade is not None and grade.identification > 0
