@@ -12,6 +12,7 @@ from dspy_proact.cli.options.benchmark import PUBLISHED_BENCHMARK, BenchmarkChoi
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, verb
 from dspy_proact.cli.views.message import print_json, say
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation import DEFAULT_BENCHMARK
 
 if TYPE_CHECKING:
     from dspy_proact.publish.publishing import Owner
@@ -97,11 +98,12 @@ def publish(
         hidden_path = str(made.held_back) if made.held_back else None
         print_json({"out": str(made.path), "held_back_in": hidden_path, **record.model_dump(mode="json")})
         return
-    say(f"In {made.path}: {counted(record.items, 'item')}. Read its README.md before you publish it.")
+    say(f"In {made.path}: {counted(record.items, *made.items)}. Read its README.md before you publish it.")
     if made.held_back and record.held_back:
-        say(f"In {made.held_back}, never to be published: {counted(record.held_back.items, 'item')}.")
+        say(f"In {made.held_back}, never to be published: {counted(record.held_back.items, *made.items)}.")
     if record.licence == "unknown":
         say("No licence is named: nobody may use it. Name one with --licence, in another folder.")
     if record.reviews is None:
         say("Nobody has reviewed it, and its card says so.")
-    say_next(Next.CORPUS_MADE, benchmark=chosen.words, options=["--model", "embedded"], corpus=made.path)
+    of = chosen.words or (["--benchmark", record.benchmark] if record.benchmark != DEFAULT_BENCHMARK else [])
+    say_next(Next.CORPUS_MADE, benchmark=of, options=["--model", "embedded"], corpus=made.path)

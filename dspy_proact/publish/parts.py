@@ -168,6 +168,8 @@ class Source:
                 if key in rejected or is_held_back(digest, group, share) != held:
                     continue
                 part.rows.setdefault(table.name, []).append(row)
+                if table.private:
+                    continue
                 part.groups.add(group)
                 part.slots.add(table.slot(file, row) if table.slot else key)
                 part.keys.update([key] if table is self.publishing.tables[0] else [])
@@ -175,6 +177,10 @@ class Source:
                 written.append(json.dumps(row, ensure_ascii=False, indent=None if table.lines else 2))
             if written:
                 part.texts[file] = "".join(f"{line}\n" for line in written)
+        for file, text in self.publishing.further(part.texts).items():
+            part.texts[file] = text
+            if table := table_of(file, self.publishing.tables):
+                part.rows[table.name] = [json.loads(line) for line in text.splitlines()]
         return part
 
     def files(self, part: CorpusPart) -> dict[str, str]:
@@ -189,7 +195,7 @@ class Source:
         ]
         files = {**part.texts, ITEMS: "".join(f"{item.model_dump_json()}\n" for item in items)}
         files |= {EDITS: "".join(f"{edit.model_dump_json()}\n" for edit in edits)} if edits else {}
-        return {**files, **self.publishing.further(part.texts)}
+        return files
 
 
 def table_of(name: str, tables: Sequence[DataTable]) -> DataTable | None:

@@ -40,6 +40,9 @@ class Publication:
     """Of the folder that is not; None where nothing is held back."""
     record: PublicationRecord
     checks: Sequence[AuditCheck]
+    """Of an audit of what is published."""
+    items: tuple[str, str]
+    """Noun of an item, and its plural."""
 
 
 def publish(
@@ -110,7 +113,7 @@ def publish(
         _require_free(target, wanted)
     for target, wanted in ((hidden_path, rest_files), (path, files)):
         _write(target, wanted)
-    return Publication(path, hidden_path if rest_files else None, record, audited)
+    return Publication(path, hidden_path if rest_files else None, record, audited, source.publishing.items)
 
 
 def _record(source: Source, part: CorpusPart, owner: Owner, title: str) -> PublicationRecord:
@@ -121,7 +124,7 @@ def _record(source: Source, part: CorpusPart, owner: Owner, title: str) -> Publi
         canary=part.canary,
         corpus=source.claim.identity.digest(),
         licence=owner.licence,
-        rows={name: len(rows) for name, rows in part.rows.items()},
+        rows={name: len(rows) for name, rows in part.rows.items() if name not in source.publishing.private},
         groups=len(part.groups),
         items=len(part.keys),
         reviews=source.reviewed.counts if source.reviewed else None,

@@ -29,6 +29,8 @@ class DataTable:
     """Likewise: what items share, such as a persona; held back together."""
     slot: Callable[[str, Row], str] | None = None
     """Likewise: the key of what one slot made, as `items.jsonl` has it; that of `key` where None."""
+    private: bool = False
+    """Whether it is read for the description alone, and not published."""
     arrays: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     """Texts inside rows that Croissant describes: by name a column, and the path in its JSON."""
 
@@ -81,7 +83,7 @@ class Publishing:
     """How a benchmark's made corpora are published."""
 
     tables: Sequence[DataTable]
-    """The first one holds the items."""
+    """The first one holds the items; those of `further` are among them."""
     describe: Callable[[PublicData], Description]
     metric: str
     """Id of the number that ranks, such as `strict`."""
@@ -89,8 +91,14 @@ class Publishing:
     """Noun of an item, and its plural."""
     groups: tuple[str, str] = ("group", "groups")
     """Likewise of what is held back together."""
+
+    @property
+    def private(self) -> set[str]:
+        """Names of the tables that are not published."""
+        return {table.name for table in self.tables if table.private}
+
     further: Callable[[Mapping[str, str]], Mapping[str, str]] = lambda _: {}
-    """Files that loaders read more easily, made of the files of a part."""
+    """Tables that loaders read more easily, by the name of their file, made of the files of a part."""
 
 
 class ReviewCounts(Frozen):

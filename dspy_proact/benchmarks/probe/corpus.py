@@ -95,6 +95,7 @@ def load_tasks(
         cases=len(cases),
         ignored_fields=dict(sorted(ignored.items())),
         left_out=dict(Counter(map(_reason, left_out))),
+        held_back=any(case.meta.get("held_back") for case in cases),
     )
     digest = hashlib.sha256("".join(f"{sha256}\n" for sha256 in hashes.values()).encode())
     return CaseSet(tuple(cases), record, digest.hexdigest(), {"sanitize": sanitize, "seed": seed})

@@ -35,9 +35,9 @@ _STAMPS = ("created_at", "metadata", "tags", "updated_at")
 """What an item may say of itself besides its content."""
 _DROPPED = frozenset(
     """
-    annotation_instructions checklist_id checklist_idx created_at description distractor_ids edited evidence_required
-    expected_sources metadata previous_action_idx problem_description required_items searchable_artifacts
-    solves_bottleneck tags target_problem updated_at world_model
+    annotation_instructions canary checklist_id checklist_idx created_at description distractor_ids edited
+    evidence_required expected_sources metadata previous_action_idx problem_description required_items
+    searchable_artifacts solves_bottleneck tags target_problem updated_at world_model
     """.split()  # noqa: SIM905 - a list of words is read as words
 )
 """Known fields that are not read, by their own names. `world_model` is that of the output, the input's once more."""
@@ -62,9 +62,12 @@ def read_task(key: str, task: JsonFile, right: JsonFile, ignored: Counter[str]) 
     newest = f"{max(days):%A %Y-%m-%d}" if days else ""  # official files give no other day
     view = ProbeView(world=world.world(newest), items=items, actions=actions, gold=gold, unread=source.unread())
     ignored.update({name: n for name, n in unknown.items() if name.rpartition(".")[2] not in _DROPPED})
-    meta, generator = {"person": world.persona_id}, output.metadata.get("model")
+    meta: dict[str, Any] = {"person": world.persona_id}
+    generator = output.metadata.get("model")
     if isinstance(generator, str):
         meta["generator"] = generator
+    if source.held_back or output.held_back:
+        meta["held_back"] = True
     return Case(key, world.persona_id, world.context_difficulty, view, meta)
 
 
@@ -185,6 +188,8 @@ class _Item(RawPart):
 
 
 class _Input(RawPart):
+    held_back: bool = False
+    """Of a corpus that was published in part: whether it is of the part that was not; likewise in the output."""
     world_model: _World
     data_points: Annotated[list[_Item], Field(min_length=1)]
 
@@ -238,6 +243,7 @@ class _Checklist(RawPart):
 
 
 class _Output(RawPart):
+    held_back: bool = False
     metadata: dict[str, Any] = Field(default={})
     bottleneck: _Bottleneck
     checklist: _Checklist

@@ -107,15 +107,16 @@ def publishing() -> Publishing:
     """How corpora of ProactBench are published."""
     return Publishing(
         tables=(
-            DataTable(DIALOGUES, FILE, "a dialogue with its triggers and their rubrics", _key, _group, None, _MESSAGES),
+            DataTable(
+                DIALOGUES, FILE, "a dialogue with its triggers and their rubrics", _key, _group, arrays=_MESSAGES
+            ),
             DataTable(
                 CONTROLS,
                 CONTROLS_FILE,
                 "a dialogue without planted facts, and the turn that is answered",
                 _key,
                 _group,
-                None,
-                _MESSAGES,
+                arrays=_MESSAGES,
             ),
         ),
         describe=describe,

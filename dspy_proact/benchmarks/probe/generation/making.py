@@ -19,6 +19,7 @@ from dspy_proact.benchmarks.probe.generation.proof import Prover
 from dspy_proact.benchmarks.probe.generation.roles import programs
 from dspy_proact.benchmarks.probe.generation.values import DraftWorld
 from dspy_proact.benchmarks.probe.task import Difficulty
+from dspy_proact.evaluation.benchmark import lazily
 from dspy_proact.evaluation.corpus_forecast import StageForecast
 from dspy_proact.generation.attempt import Attempt, Mend, RuleError, all_of
 from dspy_proact.generation.maker import Made, Making, Proof, joint_fingerprint
@@ -157,5 +158,6 @@ def making() -> Making:
         item="person",
         items="people",
         number_of_stand_in=2,
+        publishing=lazily("dspy_proact.benchmarks.probe.corpus_report.task_publishing", "publishing"),
         beyond_stand_in=beyond_stand_in,
     )
