@@ -111,14 +111,15 @@ def _audit(fields: Fields) -> dict[str, Any]:
 def _review(fields: Fields) -> dict[str, Any]:
     items = value_of(fields["items"], list[dict[str, Any]]())
     unnatural = [item["number"] for item in items if len(item["item"]["text"].split()) < _SHORTEST]
-    if "ledger" in fields:
+    if "bottlenecks" in fields:
+        bottlenecks = value_of(fields["bottlenecks"], list[dict[str, Any]]())
         faults = [
             {"item": item["number"], "bottleneck": one["id"], "kind": "shows", "quote": quote}
-            for one in value_of(fields["bottlenecks"], list[dict[str, Any]]())
+            for one in bottlenecks
             for item in items
             if (quote := _shows(one["facets"], item))
         ]
-        values = _values(value_of(fields["ledger"], list[Any]()), items)
+        values = _values([entry for one in bottlenecks for entry in one["ledger"]], items)
         return {"review": {"faults": faults, "values": values, "unnatural": unnatural}}
     bottleneck = value_of(fields["bottleneck"], dict[str, Any]())
     shown = [

@@ -194,11 +194,11 @@ def test_a_facet_of_which_the_description_says_nothing_is_unmet_and_a_cause_in_t
     one, two, *_ = [task.bottleneck for task in person.tasks]
     odd = one.model_copy(update={"facets": one.facets.model_copy(update={"how_mechanism": "Moonlight on glaciers"})})
     world = person.world.model_copy(update={"about": f"It is known that {two.facets.why_root_cause}."})
-    audit = ask(auditor, "audit of bottlenecks", world=world, bottlenecks=[odd, two])
+    audit = ask(auditor, "audit of bottlenecks", work="", world=world, bottlenecks=[odd, two])
     assert [(facet["bottleneck"], facet["facet"]) for facet in audit["unmet"]] == [(one.id, "how_mechanism")]
     assert audit["revealed"] == [two.id]
     assert audit["alike"] == []
-    again = ask(auditor, "audit of bottlenecks", world=person.world, bottlenecks=[two, two])
+    again = ask(auditor, "audit of bottlenecks", work="", world=person.world, bottlenecks=[two, two])
     assert again["alike"] == [two.id]
 
 
@@ -238,7 +238,7 @@ def test_an_item_that_states_all_that_is_essential_is_evidence_after_all():
     one = person.tasks[0].bottleneck
     items = [{"number": 1, "kind": "email", "item": {"title": "x", "text": one.description}}]
     items += [{"number": 2, "kind": "email", "item": person.distractors[0].item}]
-    review = ask(auditor, "review of distractors", world=person.world, bottlenecks=[one], ledger=[], items=items)
+    review = ask(auditor, "review of distractors", world=person.world, bottlenecks=[one], items=items)
     assert [(fault["item"], fault["bottleneck"]) for fault in review["faults"]] == [(1, one.id)]
     assert review["faults"][0]["quote"] in sentences(one.description)
 

@@ -127,7 +127,6 @@ class DistractorWork:
             lambda answer: item_rules.distractor_review_rules(answer.review, items, ids, ledger),
             world=self.person.world,
             bottlenecks=bottlenecks,
-            ledger=ledger,
             items=[NumberedItem(number=n, kind=orders[n].kind, item=item) for n, item in items.items()],
         )
         return dict(item_rules.distractor_findings(answer.review, ledger))

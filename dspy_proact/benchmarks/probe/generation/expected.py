@@ -19,8 +19,8 @@ from dspy_proact.programs.program import Question
 _CHARACTERS_A_TOKEN, _TOKENS_A_WORD = 4, 1.4
 _PERSON, _RELATIONSHIP, _BOTTLENECK, _ACTION, _PLANNED, _ITEM, _STATED = 300, 50, 340, 100, 95, 60, 190
 """Tokens of one as JSON: of an item without its text, of all that an item of the evidence states."""
-_ORDER, _LEDGER = 75, 90
-"""Likewise: of an order, and of the dates and amounts of a bottleneck."""
+_ORDER = 75
+"""Likewise: of an order."""
 
 
 def expected(
@@ -42,7 +42,7 @@ def expected(
     rows = [
         ("world", "planner", 1, 1, work + 300, world),
         ("bottlenecks", "planner", 1, 1, work + world + 200, all_of_them),
-        ("audit of bottlenecks", "auditor", 1, 1, world + all_of_them, 30),
+        ("audit of bottlenecks", "auditor", 1, 1, work + world + all_of_them, 30),
         ("actions", "planner", 1, 1, world + all_of_them, _ACTION * actions),
         ("audit of actions", "auditor", tasks, 1, world + _BOTTLENECK + _ACTION * actions, 40),
         ("plan", "planner", tasks, 1, matter, _PLANNED * evidence),
@@ -62,7 +62,7 @@ def expected(
             "auditor",
             batches,
             1,
-            world + all_of_them + _LEDGER * tasks + item * BATCH,
+            world + all_of_them + item * BATCH,
             25,
         ),
     ]

@@ -106,12 +106,19 @@ class ProbeMaker:
         return person.model_copy(update={"tasks": tuple(proved)})
 
     async def _proved(self, work: PersonWork, workload: Workload, person: MadePerson, task: MadeTask) -> MadeTask:
-        """A task with its proof; one that was not kept, with other evidence, once."""
+        """A task with its proof; one that was not kept, with other evidence, once.
+
+        Who solves it without any text would do so beside other evidence: it gets none, since a second try of the same
+        adversary would keep such tasks by luck.
+        """
         proved = await self.prover.proved(work.attempt, person, task)
-        if proved.published or proved.proof is None:
+        if proved.published or proved.proof is None or proved.proof.shortcut:
             return proved
         work.attempt.mends.append(Mend(stage="proof", reasons=(proved.proof.reason,)))
-        reason = f"The evidence before did not measure what it should. {proved.proof.reason}"
+        weakness = proved.proof.reason
+        for n, item in enumerate(task.evidence, start=1):  # planner and writers know their numbers
+            weakness = weakness.replace(item.id, f"item {n}")
+        reason = f"The evidence before did not measure what it should. {weakness}"
         again = await work.task(workload, task.number, reason)
         action = workload.matter(task.number).action
         if isinstance(again, LostTask) or clashes(again, action, person.distractors):

@@ -81,6 +81,7 @@ class PersonWork:
                 "audit of bottlenecks",
                 self.programs["audit of bottlenecks"],
                 lambda answer: rules.bottleneck_audit_rules(answer.audit, drafts),
+                work=work_text(self.brief),
                 world=self.world,
                 bottlenecks=drafts,
             )
@@ -167,6 +168,7 @@ class PersonWork:
 
         async def item(planned: PlannedItem) -> MadeItem:
             name = ("evidence", number, planned.number)
+            yours = f"Your item is item {planned.number}; what is against another item leaves it as it is."
             words = self.setting.words(planned.kind, *name)
             answer = await self.attempt.ask(
                 "writer",
@@ -174,7 +176,7 @@ class PersonWork:
                 self.programs["evidence"],
                 lambda answer: item_rules.evidence_rules(answer.written, planned, words, self.bounds, matter),
                 turn=number,
-                reason=reason,
+                reason=reason and f"{reason} {yours}",
                 planned=planned,
                 others=[other for other in plan if other is not planned],
                 difficulty=self.setting.difficulty,

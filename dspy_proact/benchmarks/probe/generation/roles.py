@@ -27,7 +27,6 @@ from dspy_proact.benchmarks.probe.generation.values import (
     DraftWorld,
     EvidenceReview,
     FilledParameter,
-    LedgerEntry,
     ListedItem,
     NumberedItem,
     OfferedAction,
@@ -55,7 +54,7 @@ class WriteWorld(dspy.Signature):
     relationships: list[int] = dspy.InputField(desc="The least and the most relationships")
     team: list[int] = dspy.InputField(desc="The smallest and the largest team")
     initials: str = dspy.InputField(desc="First letters of given names")
-    today: str = dspy.InputField()
+    today: str = dspy.InputField(desc="The day on which the tests are set")
     language: str = dspy.InputField()
     world: DraftWorld = dspy.OutputField()
 
@@ -75,6 +74,7 @@ class WriteBottlenecks(dspy.Signature):
 class AuditBottlenecks(dspy.Signature):
     __doc__ = prompt("audit_bottlenecks")
 
+    work: str = dspy.InputField(desc="The line of work")
     world: DraftWorld = dspy.InputField()
     bottlenecks: list[DraftBottleneck] = dspy.InputField()
     audit: BottleneckAudit = dspy.OutputField()
@@ -161,7 +161,6 @@ class ReviewDistractors(dspy.Signature):
 
     world: DraftWorld = dspy.InputField()
     bottlenecks: list[DraftBottleneck] = dspy.InputField()
-    ledger: list[LedgerEntry] = dspy.InputField(desc="Dates and amounts that have one value")
     items: list[NumberedItem] = dspy.InputField(desc="Items that should be no evidence")
     review: DistractorReview = dspy.OutputField()
 
@@ -180,7 +179,7 @@ def programs() -> dict[str, Question]:
     return {
         "world": Question(WriteWorld, "work", "persona"),
         "bottlenecks": Question(WriteBottlenecks, "work"),
-        "audit of bottlenecks": Question(AuditBottlenecks),
+        "audit of bottlenecks": Question(AuditBottlenecks, "work"),
         "actions": Question(WriteActions),
         "audit of actions": Question(AuditActions),
         "plan": Question(PlanEvidence),

@@ -247,7 +247,9 @@ def action_findings(audit: ActionAudit, bottleneck: str, action: str) -> list[st
     if action not in resolving:
         return [f"{bottleneck}: {action} does not resolve it ({reason}); write one that does by itself."]
     others = ", ".join(id_ for id_ in resolving if id_ != action)
-    return [f"{bottleneck}: {others} would resolve it, too ({reason}); change what does so, and keep {action}."]
+    return [
+        f"{bottleneck}: {others} would resolve it, too ({reason}); put others in place of these, and keep {action}."
+    ]
 
 
 def same_name(one: str, other: str) -> bool:

@@ -18,11 +18,11 @@ COMMON: Mapping[str, str] = {
     "scope mismatch": "A matter of another team, site or person that looks like one's own.",
 }
 TEMPLATES: Mapping[str, str] = {
-    "counterfactual": "The template with the decisive circumstance turned around, so that nothing is held up.",
+    "counterfactual": "The template about another object, with the decisive circumstance turned around: all goes on.",
     "entity swap": "The template about another person, thing or place, where all is well.",
-    "time scope": "The template at another time, before the matter began or after it ended.",
+    "time scope": "Such a matter as the template's, of an earlier occasion, which has ended.",
     "template clone": "The form and the tone of the template, about something else.",
-    "generic counterfactual": "A text of that kind by which a bottleneck like this one cannot occur here.",
+    "generic counterfactual": "A text of that kind by which such a bottleneck cannot occur with another object.",
 }
 """Strategies that take the form of an item of the evidence."""
 OFFICE = "office life"

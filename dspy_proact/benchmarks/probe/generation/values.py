@@ -80,7 +80,7 @@ class DraftWorld(Documented):
     """What the person does and answers for, in two to four sentences."""
     relationships: list[Colleague]
     company_name: str
-    """An invented one."""
+    """The organisation's; an invented one where `work` names none."""
     department: str
     team_size: int
     reporting_to: str
@@ -99,9 +99,9 @@ class DraftFacets(Documented):
     """What there is to know of a bottleneck; null for a facet that does not apply."""
 
     who_blocked: str | None
-    """Whose work is held up; null where it is only the person's own."""
+    """Whose work is held up: a name, or a group; where it is the person's own, the person's."""
     who_blocker: str | None
-    """Who or what holds it up; null where nobody does."""
+    """Who or what holds it up: a name, a group or a thing; null where nothing does."""
     what_task: str
     """The work that cannot go on."""
     why_root_cause: str
@@ -205,11 +205,11 @@ class OfferedAction(Documented):
 class ActionAudit(Documented):
     """Which of the actions would resolve a bottleneck."""
 
+    reason: str
+    """Which come close, and why they do or do not set the work going, in a sentence or two."""
     resolving: list[str]
     """Ids of all actions any of which, with the right values, would set the work going again; one that only passes it
-    on, asks, or records it does not."""
-    reason: str
-    """Why these, in a sentence or two."""
+    on, asks about it, or records it does not, unless that is what is missing."""
 
 
 class PlannedItem(Documented):

@@ -207,7 +207,7 @@ def test_exactly_the_action_that_was_made_for_a_bottleneck_resolves_it():
 
     assert findings("request_signature") == findings("request_signature", "request_signature") == []
     assert findings("request_signature", "other_1") == [
-        "b1: other_1 would resolve it, too (So.); change what does so, and keep request_signature."
+        "b1: other_1 would resolve it, too (So.); put others in place of these, and keep request_signature."
     ]
     missed = ["b1: request_signature does not resolve it (So.); write one that does by itself."]
     assert findings() == findings("other_1") == missed
