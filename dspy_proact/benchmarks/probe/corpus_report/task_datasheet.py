@@ -7,6 +7,7 @@ which no Markdown leaves.
 from collections.abc import Iterator
 
 from dspy_proact.benchmarks.probe.corpus_report.task_page import shares
+from dspy_proact.benchmarks.probe.corpus_report.task_publishing import INSTANCE, METHOD, PURPOSE
 from dspy_proact.benchmarks.probe.corpus_report.task_summary import TaskSummary
 from dspy_proact.benchmarks.probe.generation.corpus import TaskCorpus
 from dspy_proact.plain_text import encodable
@@ -32,11 +33,7 @@ def _head(summary: TaskSummary) -> Iterator[str]:
 def _motivation(summary: TaskSummary) -> Iterator[str]:
     yield "## Motivation"
     yield ""
-    yield (
-        "To measure whether an agent sees in somebody's e-mails, calendar and documents what holds work up though "
-        "nobody asks, and takes the one action that resolves it. It was made with `dspy-proact generate` from a brief "
-        "that a person wrote (`brief.toml`). The work:"
-    )
+    yield f"{PURPOSE} `dspy-proact generate` made it from a brief that a person wrote (`brief.toml`). The work:"
     yield ""
     yield block(summary.corpus.brief.work.text)
 
@@ -50,6 +47,7 @@ def _composition(summary: TaskSummary) -> Iterator[str]:
         ("what", "count"),
         (
             ("people", f"{len(people)} of {corpus.made.wanted} wanted"),
+            ("personas", len({person.persona for person in people})),
             ("tasks", len(summary.tasks)),
             *(
                 (f"tasks, {difficulty}", sum(of.person.difficulty == difficulty for of, _ in summary.tasks))
@@ -61,12 +59,7 @@ def _composition(summary: TaskSummary) -> Iterator[str]:
         ),
     )
     yield ""
-    yield (
-        "An instance is a task: a person's world, items, and actions, of which one resolves the bottleneck. The tasks "
-        "of a person share the items that are no evidence, and the actions. Labels are the evidence, the bottleneck "
-        "with its facets, and the action with its parameters, each with the passage that states it. People are the "
-        "units of splitting and of clustering. Nobody in it is real."
-    )
+    yield f"{INSTANCE} Nobody in it is real."
     yield ""
     yield f"- Language: {code(corpus.brief.tasks.language)}"
     yield (
@@ -79,13 +72,7 @@ def _process(summary: TaskSummary) -> Iterator[str]:
     corpus = summary.corpus
     yield "## How it was made"
     yield ""
-    yield (
-        "A planner writes a person's world, the bottlenecks, the actions and the plan of the evidence; a writer each "
-        "item, then the parameters, with the item and the passage that state each, then the other items by strategy; "
-        "an auditor checks bottlenecks, actions, evidence and other items, after rules in code. Ids, order, times and "
-        "lengths were drawn by code from one distribution for all items. What breaks a rule is asked for again twice, "
-        "then the stage before is repeated, then the attempt is dropped, three of them at most for each person."
-    )
+    yield f"{METHOD} A person has three attempts at most."
     yield ""
     yield from making_lines(corpus.models, corpus.made, corpus.prompts)
 
@@ -115,7 +102,7 @@ def _proof(summary: TaskSummary) -> Iterator[str]:
         (
             name,
             of.tasks,
-            of.people,
+            of.personas,
             f"{of.solved} of {of.graded}",
             percent(of.share),
             share(high),
@@ -123,12 +110,12 @@ def _proof(summary: TaskSummary) -> Iterator[str]:
         )
         for name, of, high in shares(corpus)
     ]
-    headings = ("answered from", "tasks", "people", "solved", "% of tasks, 95 % interval", "at most, %", "remark")
+    headings = ("answered from", "tasks", "personas", "solved", "% of tasks, 95 % interval", "at most, %", "remark")
     yield from table_lines(headings, rows)
     yield ""
     yield (
         f"Fresh answers, by {code(proof.tester)}, decided nothing; the others decided what was kept, over all versions "
-        "that were tested. Intervals are clustered by person."
+        "that were tested. Intervals are clustered by persona."
     )
 
 

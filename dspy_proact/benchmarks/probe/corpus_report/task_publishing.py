@@ -21,14 +21,14 @@ INPUTS, OUTPUTS, TASKS, AUDITS = "inputs", "outputs", "tasks", "audits"
 _TASKS_FILE = "tasks.jsonl"
 _DIFFICULTIES = ("easy", "medium", "hard")
 _INPUT, _OUTPUT = "_input.json", "_output.json"
-_PURPOSE = "Measures whether an assistant, unasked, finds the one bottleneck in a person's documents and resolves it."
-_INSTANCE = (
+PURPOSE = "Measures whether an assistant, unasked, finds the one bottleneck in a person's documents and resolves it."
+INSTANCE = (
     "An instance is a task: a person's world, items, and actions, of which one resolves the bottleneck. The tasks of a "
     "person share the items that are no evidence, and the actions. Labels are the evidence, the bottleneck with its "
     "facets, and the action with its parameters, each with the passage that states it. Personas are the units of "
-    "splitting, and people of clustering."
+    "splitting, and people of clustering in runs."
 )
-_METHOD = (
+METHOD = (
     "A planner writes a person's world, the bottlenecks, the actions and the plan of the evidence; a writer each item, "
     "then the parameters, with the item and the passage that state each, then the other items by strategy; an auditor "
     "checks bottlenecks, actions, evidence and other items, after rules in code. Ids, order, times and lengths were "
@@ -40,7 +40,7 @@ _USES = (
     "A model that was trained on it has no score on it that could be trusted.",
 )
 _LIMITS = (
-    "The proof shows that a task follows from its evidence and from nothing less, not that people work so.",
+    "The proof asks models, and not people, whether a task can be solved, and from what.",
     "The people and their work are written by models: real documents are longer, and wrong more often.",
 )
 
@@ -82,8 +82,8 @@ def describe(data: PublicData) -> Description:
     return Description(
         title=f"Tasks of people at {work['name']}",
         language=data.brief["tasks"]["language"],
-        purpose=_PURPOSE,
-        instance=_INSTANCE,
+        purpose=PURPOSE,
+        instance=INSTANCE,
         counts=[
             ("tasks", f"{len(inputs):,}"),
             *((f"tasks, {name}", f"{difficulties[name]:,}") for name in _DIFFICULTIES if name in difficulties),
@@ -93,7 +93,7 @@ def describe(data: PublicData) -> Description:
             ("pieces of evidence", f"{sum(len(row['true_positive_ids']) for row in outputs):,}"),
             ("actions", f"{sum(len(row['world_model']['available_actions']) for row in people.values()):,}"),
         ],
-        method=_METHOD,
+        method=METHOD,
         proof=[*_proof(inputs, data.rows.get(AUDITS, ()), {row["task"] for row in data.rows[TASKS]})],
         uses=_USES,
         limits=_LIMITS,
@@ -109,15 +109,15 @@ def describe(data: PublicData) -> Description:
 
 def _proof(inputs: Sequence[Row], audits: Sequence[Row], keys: set[str]) -> Iterator[str]:
     """How often fresh answers, which selected nothing, solved the tasks that are published from their evidence."""
-    proofs = [(row["person"], row["proof"]) for row in audits if row["task"] in keys and row.get("proof")]
-    fresh = SolvedShare.of([(person, tuple(proof["fresh"])) for person, proof in proofs if proof["fresh"]])
+    proofs = [(row["persona"], row["proof"]) for row in audits if row["task"] in keys and row.get("proof")]
+    fresh = SolvedShare.of([(persona, tuple(proof["fresh"])) for persona, proof in proofs if proof["fresh"]])
     if fresh is None:
         yield "No fresh answers to these tasks were made: whether their evidence solves them is unknown."
         return
-    rest = "95 % interval clustered by person" if fresh.share.low is not None else fresh.share.reason
+    rest = "95 % interval clustered by persona" if fresh.share.low is not None else fresh.share.reason
     yield (
         f"{fresh.tasks} of {counted(len(inputs), 'task')} have fresh answers from the evidence alone, which decided "
-        f"nothing: {fresh.solved} of {counted(fresh.graded, 'answer')} of {counted(fresh.people, 'person', 'people')} "
+        f"nothing: {fresh.solved} of {counted(fresh.graded, 'answer')} of {counted(fresh.personas, 'persona')} "
         f"solve them, {percent(fresh.share)} % of a task's on average ({rest})."
     )
 

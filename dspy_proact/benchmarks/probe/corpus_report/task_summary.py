@@ -108,7 +108,7 @@ class TaskSummary:
         return Headline(
             f"{self._sentence()}.",
             number=number,
-            test="95 % interval of the share, clustered by person" if number and number.low is not None else None,
+            test="95 % interval of the share, clustered by persona" if number and number.low is not None else None,
             count=len(self.tasks),
             caveats=tuple(self._caveats()),
         )

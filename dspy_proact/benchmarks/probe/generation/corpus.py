@@ -1,6 +1,7 @@
 """A corpus of tasks that was made: how, and what the proofs of single tasks show of it together.
 
-Shares are of answers that could be graded, a task counting once, and are clustered by person. What decided is over all
+Shares are of answers that could be graded, a task counting once, and are clustered by persona, of whom several people
+may be made. What decided is over all
 versions of tasks that were tested, kept or not: over those that were kept it would be flattered, since it chose them.
 """
 
@@ -16,12 +17,12 @@ from dspy_proact.report.numbers import counted, interval, share
 from dspy_proact.stats import Estimate, cluster_mean
 from dspy_proact.stats.estimate import trial_bounds
 
-FEWEST_TASKS, FEWEST_PEOPLE = 12, 5
+FEWEST_TASKS, FEWEST_PERSONAS = 12, 5
 """With fewer of either a share has no interval."""
 SOLVABLE = 0.8
 """The least share of fresh answers from the evidence alone that solve a task: a corpus below it is no fair test."""
 Rows = Sequence[tuple[str, Answers]]
-"""Of each task its person and some answers."""
+"""Of each task its persona and some answers."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class SolvedShare:
 
     tasks: int
     """With an answer that could be graded."""
-    people: int
+    personas: int
     """Of these tasks: the units of clustering."""
     solved: int
     """Answers."""
@@ -39,7 +40,7 @@ class SolvedShare:
     ungraded: int
     """Answers that could not be graded, those of other tasks among them."""
     share: Estimate
-    """Mean over tasks, in [0, 1]; without bounds below 12 tasks or 5 people, with the reason."""
+    """Mean over tasks, in [0, 1]; without bounds below 12 tasks or 5 personas, with the reason."""
 
     @classmethod
     def of(cls, rows: Rows) -> "SolvedShare | None":
@@ -47,34 +48,34 @@ class SolvedShare:
         if not rows:
             return None
         graded = [
-            (person, [one for one in answers if one is not None]) for person, answers in rows if set(answers) - {None}
+            (persona, [one for one in answers if one is not None]) for persona, answers in rows if set(answers) - {None}
         ]
-        people = [person for person, _ in graded]
-        estimate = cluster_mean([sum(answers) / len(answers) for _, answers in graded], people)
+        personas = [persona for persona, _ in graded]
+        estimate = cluster_mean([sum(answers) / len(answers) for _, answers in graded], personas)
         few = [
             f"fewer than {least} {noun} ({count})"
             for count, least, noun in (
-                (len(people), FEWEST_TASKS, "tasks"),
-                (len(set(people)), FEWEST_PEOPLE, "people"),
+                (len(personas), FEWEST_TASKS, "tasks"),
+                (len(set(personas)), FEWEST_PERSONAS, "personas"),
             )
             if count < least
         ]
         return cls(
-            tasks=len(people),
-            people=len(set(people)),
+            tasks=len(personas),
+            personas=len(set(personas)),
             solved=sum(sum(answers) for _, answers in graded),
             graded=sum(len(answers) for _, answers in graded),
             ungraded=sum(answers.count(None) for _, answers in rows),
-            share=Estimate(estimate.value, reason=few[0]) if few and people else estimate,
+            share=Estimate(estimate.value, reason=few[0]) if few and personas else estimate,
         )
 
     @property
     def bound(self) -> float | None:
-        """The upper end of the 95 % interval; where nothing was solved the exact one, of one trial a person.
+        """The upper end of the 95 % interval; where nothing was solved the exact one, of one trial a persona.
 
         None where something was solved and there is no interval, or nothing could be graded.
         """
-        return trial_bounds(0.0, self.people)[1] if self.people and not self.solved else self.share.high
+        return trial_bounds(0.0, self.personas)[1] if self.personas and not self.solved else self.share.high
 
 
 @dataclass(frozen=True)

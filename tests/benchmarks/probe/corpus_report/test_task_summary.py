@@ -33,7 +33,7 @@ def test_the_headline_is_the_share_of_fresh_answers_with_its_interval():
     assert shown.text.startswith("6 people, 18 tasks; from the evidence alone, openai/tester solves 76 % (95 % ")
     assert shown.text.endswith(", fresh answers); 1 check fails.")
     assert shown.number.value == pytest.approx(0.759, abs=0.001)
-    assert (shown.side, shown.test, shown.count) == (None, "95 % interval of the share, clustered by person", 18)
+    assert (shown.side, shown.test, shown.count) == (None, "95 % interval of the share, clustered by persona", 18)
     assert "Failed: solvable." in shown.caveats
 
 

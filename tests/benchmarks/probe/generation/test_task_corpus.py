@@ -56,13 +56,13 @@ def test_an_answer_without_a_grade_is_in_no_share_and_is_counted():
     assert SolvedShare.of([]) is None
 
 
-def test_an_interval_takes_twelve_tasks_of_five_people():
+def test_an_interval_takes_twelve_tasks_of_five_personas():
     def of(tasks, people):
         return SolvedShare.of([(f"p{index % people}", (index % 4 > 0,)) for index in range(tasks)]).share
 
     assert of(12, 5).low is not None
     assert (of(11, 5).low, of(11, 5).reason) == (None, "fewer than 12 tasks (11)")
-    assert (of(12, 4).low, of(12, 4).reason) == (None, "fewer than 5 people (4)")
+    assert (of(12, 4).low, of(12, 4).reason) == (None, "fewer than 5 personas (4)")
 
 
 def test_the_adversarys_bound_is_exact_of_one_trial_a_person_where_it_solved_nothing():
