@@ -15,7 +15,7 @@ from dspy_proact.benchmarks.probe.stated import stands
 from dspy_proact.benchmarks.probe.task import ProbeView
 from dspy_proact.evidence import Passage
 from dspy_proact.plain_text import shown
-from dspy_proact.report.numbers import counted
+from dspy_proact.report.numbers import counted, listed
 from dspy_proact.runs import Case
 
 ENOUGH_WITH = 3
@@ -23,8 +23,10 @@ ENOUGH_WITH = 3
 _OF_GOLD = {"bottleneck", "checklist", "true_positive_ids", "distractor_ids"}
 """Fields of the output, none of which an input has."""
 _HEX = re.compile(r"[0-9a-f]+")
-Form = tuple[str, int, str]
-"""Of an id: its head, the length of its tail, and what that is of."""
+_KINDS = {"email", "event", "calendar", "document", "item"}
+"""Words with which ids begin and which say no more than the type does."""
+Form = tuple[str, ...]
+"""Of an id, part by part, what does not change from id to id: a word, or how long the part is."""
 
 
 class FileChecks:
@@ -59,11 +61,12 @@ class FileChecks:
     def _add_ids(self, key: str, view: ProbeView) -> None:
         for item in view.items:
             head, tail = id_parts(item.id)
-            form = head, len(tail), "hexadecimal digits" if _HEX.fullmatch(tail) else "letters and digits"
+            parts = [part for part in re.split(r"[^0-9A-Za-z]+", head) if part]
+            form = (*(_fixed(part) for part in parts), str(len(tail)))
             self._forms[item.kind][form] += 1
             self._ids.append((key, item.kind, item.id, form))
             title = set(re.findall(r"[a-z]{4,}", ToolRow.of(item).title.lower()))
-            if shared := title & set(re.split(r"[^a-z]+", tail.lower() if "_" not in item.id else item.id.lower())):
+            if shared := (title & set(re.split(r"[^a-z]+", item.id.lower()))) - _KINDS:
                 problem = f"The id {shown(item.id)} has a word of the title, {shown(min(shared))}."
                 self._titled.append(Finding(key=key, problem=problem))
 
@@ -130,14 +133,15 @@ class FileChecks:
             )
             for (key, kind), ids in odd.items()
         ]
+        total, problems = len(self._ids), list[str]()
+        if of_odd := sum(map(len, odd.values())):
+            problems.append(f"{of_odd:,} {'has' if of_odd == 1 else 'have'} another form than most of their kind")
+        if titled := len(self._titled):
+            problems.append(f"{titled:,} {'has' if titled == 1 else 'have'} a word of the item's title")
+        sentence = f"All {counted(total, 'id')} have one form by kind, and none has a word of the item's title."
+        if problems:
+            sentence = f"Of {counted(total, 'id')}, {listed(problems)}."
         findings += self._titled
-        total, of_odd = len(self._ids), sum(map(len, odd.values()))
-        if findings:
-            has = "has" if of_odd == 1 else "have"
-            sentence = f"{of_odd:,} of {counted(total, 'id')} {has} another form than most of their kind"
-            sentence += f", and {len(self._titled):,} a word of the item's title." if self._titled else "."
-        else:
-            sentence = f"All {counted(total, 'id')} have one form by kind, and none has a word of the item's title."
         state = "failed" if findings else "passed"
         return AuditCheck(name="form of ids", state=state, sentence=sentence, tested=total, findings=tuple(findings))
 
@@ -205,6 +209,11 @@ class FileChecks:
             tested=self._quoted + self._elsewhere + self._searched,
             findings=tuple(self._missing),
         )
+
+
+def _fixed(part: str) -> str:
+    """A part of an id, if it is a word; else its length: also of letters that are hexadecimal digits."""
+    return part if part.isalpha() and not _HEX.fullmatch(part.lower()) else str(len(part))
 
 
 def _other(ids: list[str]) -> str:

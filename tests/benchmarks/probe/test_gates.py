@@ -79,7 +79,7 @@ def test_with_fewer_than_100_tasks_or_10_people_no_gate_is_tested(tmp_path):
         gates = [checks[name] for name in (*METADATA, ACTIONS, *BLIND)]
         assert {gate.state for gate in gates} == {"not tested"}
         assert all(gate.p is None and gate.estimate is None for gate in gates)
-    assert "it takes 100 tasks of 10 people, and these are 108 of 9" in checks["first items"].sentence
+    assert "takes 100 tasks of 10 people, and these are 108 of 9" in checks["first items"].sentence
     assert "The 5 first items score F1" in checks["first items"].sentence
 
 
@@ -95,8 +95,31 @@ def test_ids_of_another_form_than_most_of_their_kind_are_named(tmp_path):
     one_task(tmp_path, corpus_document(data_points=items), right(true_positive_ids=["email_00000000"]))
     check = checks_at(tmp_path)["form of ids"]
     assert check.state == "failed"
-    assert check.sentence == "1 of 6 ids has another form than most of their kind."
+    assert check.sentence == "Of 6 ids, 1 has another form than most of their kind."
     assert check.findings[0].problem == "1 id of kind email, such as 'mail_1', has another form than most of that kind."
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ("email_1f0c", "calendar_9b3d", "document_00aa"),
+        (
+            "0c9a3fde-11aa-4e21-9b3d-00aa11bb22cc",
+            "abcdefab-cafe-4bad-8bad-0123456789ab",
+            "12345678-1234-4234-8234-123456789012",
+        ),
+        ("item-k3z", "item-zzz", "item-000"),
+    ],
+)
+def test_opaque_ids_are_of_one_form(tmp_path, ids):
+    """A word of ids that says what the type does is in many titles."""
+    items = [
+        email(ids[0], subject="An email item"),
+        event(ids[1], title="calendar"),
+        document(ids[2], title="Document"),
+    ]
+    one_task(tmp_path, corpus_document(data_points=items), right(true_positive_ids=[ids[0]]))
+    assert checks_at(tmp_path)["form of ids"].state == "passed"
 
 
 def test_an_id_with_a_word_of_its_title_is_named(tmp_path):
