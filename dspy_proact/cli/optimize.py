@@ -242,8 +242,6 @@ def judge(
 
     if not has_judge(declared):
         raise UsageError(f"{declared.name} is graded without a judge; there is none to tune")
-    if labels.summary and labels.summary.manifest:
-        labels.summary.manifest.corpus.require_public()
     target = JudgeTarget(
         labels.load(declared, settings),
         tuned,

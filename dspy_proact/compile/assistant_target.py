@@ -29,7 +29,7 @@ from dspy_proact.models import EMBEDDED, AllowedModels, Model, ModelSpec
 from dspy_proact.programs.asking import run_here
 from dspy_proact.programs.card import DataSource, overlap, texts_in
 from dspy_proact.recipe import Recipe
-from dspy_proact.runs import CONTROL, Case, CaseSet, Scored, Settings, as_kept, limited
+from dspy_proact.runs import CONTROL, Case, CaseSet, Scored, Settings, as_kept, limited, require_public
 
 
 class AssistantTarget(Target):
@@ -85,7 +85,7 @@ class AssistantTarget(Target):
         if not isinstance(corpus, CaseSet):
             corpus = checked(declared, "read", declared.read(corpus, self.settings, revision))
         corpus.require(self.settings)
-        corpus.corpus.require_public()
+        require_public(corpus.corpus.name, corpus.corpus.held_back)
         self.case_set = limited(corpus, limit)
         self._read(in_turns(self.case_set.cases), self.case_set.cases)
         if wrong := [name for name in strata if name not in declared.strata]:

@@ -41,7 +41,7 @@ from dspy_proact.programs.asking import run_here
 from dspy_proact.programs.card import DataSource, overlap, texts_in
 from dspy_proact.programs.card_rows import numbers_of
 from dspy_proact.recipe import Recipe
-from dspy_proact.runs import Nouns, Settings
+from dspy_proact.runs import HELD_BACK, Nouns, Settings, require_public
 from dspy_proact.stats import detectable_gain
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class JudgeTarget(Target):
         assert read is not None, "the sample is a name of ratings"
         self.ratings = read = read.limited(limit)
         items = self._graded(read)
+        require_public(read.name, any(item.case.meta.get(HELD_BACK) for item in items))
         self._read(items, [item.case for item in items])
         self.data = DataSource(
             name=read.name,

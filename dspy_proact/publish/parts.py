@@ -214,6 +214,8 @@ def read_reviews(named: Named) -> Sequence[Review]:
     if not isinstance(named, str | Path):
         return named
     source, read = str(named), list[Review]()
+    if Path(named).suffix == ".db":
+        raise UsageError(f"{named}: is a study; `dspy-proact label export` writes its reviews, name that file")
     with opened(source, "a file of reviews, as `label export` writes one") as file:
         for line in lines_in(lines_of(file, source), source, "review"):
             try:

@@ -2,7 +2,17 @@
 # pyright: reportUnusedImport=false
 
 from dspy_proact.runs.bar import Bar, RunBar, in_notebook, watching
-from dspy_proact.runs.benchmark import CONTROL, Case, CaseSet, ExpectedCall, Scope, Scored, Settings
+from dspy_proact.runs.benchmark import (
+    CONTROL,
+    HELD_BACK,
+    Case,
+    CaseSet,
+    ExpectedCall,
+    Scope,
+    Scored,
+    Settings,
+    require_public,
+)
 from dspy_proact.runs.case_order import limited, seeded_order, select_cases
 from dspy_proact.runs.causes import cause_lines, causes_of
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, controls_of

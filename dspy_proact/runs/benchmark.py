@@ -16,6 +16,8 @@ from dspy_proact.types import Frozen
 
 CONTROL = "CONTROL"
 """The stratum of control cases, where nothing was to be gained: reported beside the strata and never among them."""
+HELD_BACK = "held_back"
+"""In the `meta` of a case, true where it is of the part of a corpus that is not published."""
 Kind = TypeVar("Kind", bound=BaseModel)
 Detail_co = TypeVar("Detail_co", bound=BaseModel, covariant=True)
 
@@ -204,3 +206,12 @@ class Scope(Frozen):
     """Labels by name, for lists of runs; they replace those of the same names that the run has already."""
     note: str | None = None
     """A note on the run, likewise."""
+
+
+def require_public(name: str, held_back: bool) -> None:
+    """Raise a `UsageError` where a program is to be tuned on what is held back of a corpus."""
+    if held_back:
+        raise UsageError(
+            f"{name}: is held back, so that nothing has learned it, and no program is tuned on it; name the part that "
+            "is published"
+        )

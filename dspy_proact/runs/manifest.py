@@ -9,7 +9,6 @@ from typing import Any, Literal, Self, TypeVar
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from dspy_proact.calls import Price
-from dspy_proact.errors import UsageError
 from dspy_proact.kept import Claimed, Identified
 from dspy_proact.types import Classification, Frozen, RoleIdentity
 
@@ -154,14 +153,6 @@ class CorpusRecord(Frozen):
     more, and no page shows them."""
     held_back: bool = False
     """Whether anything of it is of the part of a corpus that is not published: nothing may be tuned on it."""
-
-    def require_public(self) -> None:
-        """Raise a `UsageError` where a program is to be tuned on a held-back part."""
-        if self.held_back:
-            raise UsageError(
-                f"{self.name}: is held back, so that nothing has learned it, and no program is tuned on it; name the "
-                "part that is published"
-            )
 
 
 class ReusedRun(Frozen):

@@ -1,5 +1,6 @@
 """`dspy-proact generate publish`: what is written and said, what scores it, and what it refuses."""
 
+import csv
 import json
 import shlex
 import shutil
@@ -41,9 +42,15 @@ def test_no_judge_is_tuned_on_a_run_of_what_is_held_back(proact, mine):
     assert proact("generate", "publish", mine, "--held-back", 0.5)[0] == 0
     assert proact("eval", "--corpus", "mine-published-held-back", "--out", "run")[0] == 0
     assert proact("label", "sheet", "run", "--out", "sheet.csv")[0] == 0
+    with Path("sheet.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with Path("sheet.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows({**row, "grade": "PASS", "annotator": "ann", "confidence": 4} for row in rows)
     status, _, err = proact("optimize", "judge", "--run", "run", "--ratings", "sheet.csv", "--dry-run")
     assert status == 2
-    assert "is held back" in flat(err)
+    assert "sheet.csv: is held back, so that nothing has learned it" in flat(err)
 
 
 def test_what_was_published_is_printed_as_json(proact, mine):

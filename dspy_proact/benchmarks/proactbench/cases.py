@@ -1,5 +1,6 @@
 """The cases of ProactBench, of a corpus or of files that have responses already; neither needs DSPy."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from dspy_proact.benchmarks.proactbench.conversation import parse_transcript
@@ -8,7 +9,17 @@ from dspy_proact.benchmarks.proactbench.corpus.results import Results, read_resu
 from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, JudgeView, Response, usable
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.evaluation.responses import Responses, response_stage
-from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord, Failure, RoleIdentity, Settings, StageEvent
+from dspy_proact.runs import (
+    CONTROL,
+    HELD_BACK,
+    Case,
+    CaseSet,
+    CorpusRecord,
+    Failure,
+    RoleIdentity,
+    Settings,
+    StageEvent,
+)
 
 OWN_ROW = "own_row"
 """In the `meta` of a control case that is a row of a corpus's controls."""
@@ -24,7 +35,10 @@ def case_set_of(corpus: Corpus, controls: bool = True) -> CaseSet:
         ignored_fields=dict(corpus.ignored_fields),
         held_back=corpus.held_back,
     )
-    return CaseSet((*cases_of(corpus), *(controls_of(corpus) if controls else ())), record, corpus.sha256)
+    cases = (*cases_of(corpus), *(controls_of(corpus) if controls else ()))
+    if corpus.held_back:
+        cases = tuple(replace(case, meta={**case.meta, HELD_BACK: True}) for case in cases)
+    return CaseSet(cases, record, corpus.sha256)
 
 
 def own_case(data: bytes, source: str) -> Case:

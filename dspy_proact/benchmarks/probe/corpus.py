@@ -19,7 +19,7 @@ from dspy_proact.errors import CorpusError
 from dspy_proact.files.archives import Archive
 from dspy_proact.files.hub import hub_commit, hub_folder
 from dspy_proact.files.rows import JsonFile, opened, read_bytes, text_of
-from dspy_proact.runs import Case, CaseSet, CorpusRecord
+from dspy_proact.runs import HELD_BACK, Case, CaseSet, CorpusRecord
 
 PROBE = "gilfastino/PROBE"
 """The official dataset on the Hugging Face hub."""
@@ -95,7 +95,7 @@ def load_tasks(
         cases=len(cases),
         ignored_fields=dict(sorted(ignored.items())),
         left_out=dict(Counter(map(_reason, left_out))),
-        held_back=any(case.meta.get("held_back") for case in cases),
+        held_back=any(case.meta.get(HELD_BACK) for case in cases),
     )
     digest = hashlib.sha256("".join(f"{sha256}\n" for sha256 in hashes.values()).encode())
     return CaseSet(tuple(cases), record, digest.hexdigest(), {"sanitize": sanitize, "seed": seed})

@@ -29,7 +29,7 @@ from dspy_proact.benchmarks.probe.task import (
 )
 from dspy_proact.files.rows import Id, JsonFile, Name, RawPart, Text, misfit
 from dspy_proact.plain_text import shown
-from dspy_proact.runs import Case
+from dspy_proact.runs import HELD_BACK, Case
 
 _STAMPS = ("created_at", "metadata", "tags", "updated_at")
 """What an item may say of itself besides its content."""
@@ -67,7 +67,7 @@ def read_task(key: str, task: JsonFile, right: JsonFile, ignored: Counter[str]) 
     if isinstance(generator, str):
         meta["generator"] = generator
     if source.held_back or output.held_back:
-        meta["held_back"] = True
+        meta[HELD_BACK] = True
     return Case(key, world.persona_id, world.context_difficulty, view, meta)
 
 
