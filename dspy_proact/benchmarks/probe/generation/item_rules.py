@@ -58,16 +58,17 @@ class Bounds:
             return ["`title` or `text` is blank; write it."]
         names, people = names_of(self.world), [item.author, *item.people]
         reasons = [
-            f"{name!r} is nobody of the world; take people of it, with their full names."
+            f"{name!r} is nobody of the world; take full names of it, or say in lower case which group or office it is."
             for name in people
-            if not any(same_name(name, known) for known in names)
+            if not (is_group(name) or any(same_name(name, known) for known in names))
         ]
+        is_named = any(same_name(name, names[0]) for name in people) or any(map(is_group, item.people))
         count, most_off = word_count(item.text), max(_BAND * words, _SLACK)
         flags = {
             "A document has no `people`; leave them out.": kind == "document" and item.people,
             "An e-mail has addressees; name them in `people`.": kind == "email" and not item.people,
             f"{names[0]} is neither its `author` nor among its `people`; it is in their {kind}s.": (
-                kind != "document" and not any(same_name(name, names[0]) for name in people)
+                kind != "document" and not is_named
             ),
             "Only an event has a `location`; leave it empty.": kind != "event" and item.location.strip(),
             f"The text has {count} words; write {words}, give or take {int(most_off)}.": abs(count - words) > most_off,
@@ -96,6 +97,11 @@ class Matter:
     def parameters(self) -> list[str]:
         """Names of those of the action."""
         return [parameter.name for parameter in self.action.parameters]
+
+
+def is_group(name: str) -> bool:
+    """Whether a name is that of a group or an office, such as `all staff`, which stands in lower case."""
+    return bool(words_of(name)) and not name.strip()[0].isupper()
 
 
 def text_of(item: DraftItem) -> str:

@@ -48,11 +48,17 @@ def begin(reasons, expected):
 def test_clean_items_break_no_rule():
     assert BOUNDS.of_item(EMAIL, "email", WORDS) == BOUNDS.of_item(MINUTES, "document", WORDS) == []
     assert BOUNDS.of_item(changed(EMAIL, location="Visit room"), "event", WORDS) == []
+    assert BOUNDS.of_item(changed(EMAIL, author="the front desk", people=["all staff"]), "email", WORDS) == []
 
 
 FAULTS = [
     ({"title": " "}, "email", ["`title` or `text` is blank; write it."]),
-    ({"author": "Cesar"}, "email", ["'Cesar' is nobody of the world; take people of it, with their full names."]),
+    (
+        {"author": "Cesar"},
+        "email",
+        ["'Cesar' is nobody of the world; take full names of it, or"],
+    ),
+    ({"author": " "}, "email", ["' ' is nobody of the world"]),
     ({}, "document", ["A document has no `people`; leave them out."]),
     ({"people": []}, "email", ["An e-mail has addressees; name them", "Asta Lind is neither its `author` nor"]),
     (
