@@ -27,7 +27,7 @@ _NAMED = 2
 _UNTESTED = AuditCheck(
     name="tests by models",
     state="not tested",
-    sentence="They take a model that answers with the facts and without, and a judge that grades it.",
+    sentence="They take a model that answers, and a judge that grades what it answers.",
     tested=0,
 )
 

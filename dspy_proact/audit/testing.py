@@ -4,22 +4,66 @@ What it needs is the same: roles whose calls are logged before they are used, a 
 forecast, limits, and resuming without paying twice.
 """
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dspy_proact.audit.audit import auditing_of, benchmark_of_corpus, read_corpus
-from dspy_proact.audit.auditing import ModelTests
+from dspy_proact.audit.auditing import AuditedCorpus, ModelTests
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.generation.generation import Generation, Several
-from dspy_proact.generation.maker import Making, Proof
+from dspy_proact.generation.maker import Maker, Making, Proof
 from dspy_proact.models import EMBEDDED, Gate, ModelSpec
+from dspy_proact.types import Frozen
 
 AUDIT_CLAIM = "audit.json"
 AUDITS = Path("audits")
 """Default parent of the folders of tests."""
+TESTS = "tests.jsonl"
+"""What the tests of each case showed, a value of its benchmark's a line."""
+
+
+class TestedCorpus(Frozen):
+    """The corpus under test, in place of a brief."""
+
+    __test__ = False  # no test of pytest's
+    corpus: str
+    sha256: str
+    """Of its cases."""
+
+
+class CaseAtSlot(Frozen):
+    """What a slot is about."""
+
+    key: str
+
+
+def likeness_text(key: str) -> str:
+    """One word of the case's own, so that no two are alike: duplicates are found by a check in code."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def tests_of(corpus: AuditedCorpus, maker: Callable[[Proof], Maker], nouns: tuple[str, str], number: int) -> Making:
+    """How models test a corpus.
+
+    Args:
+        corpus: As an audit reads it.
+        maker: Its items are cases with what was shown of them.
+        nouns: Of a case, and of several.
+        number: Of cases that it can test.
+    """
+    brief = TestedCorpus(corpus=corpus.name, sha256=corpus.sha256)
+    return Making(
+        read=lambda *_: brief,
+        maker=lambda _, proof: maker(proof),
+        item=nouns[0],
+        items=nouns[1],
+        number=number,
+        number_of_stand_in=number,
+    )
 
 
 class CorpusTests(Generation):

@@ -31,7 +31,7 @@ _OF_ALL = ("--benchmark", "--html", "--explain", "--json")
         option.choice(
             "--proof",
             ("full", "light", "none"),
-            "How far: `light` with one response in place of three, `none` with audits of rubrics alone.",
+            "How far: `light` with one answer in place of three, `none` with audits of rubrics or actions alone.",
         ),
     ),
     GATE,
@@ -68,7 +68,7 @@ def audit(
     finds something is no error of the command.
 
     With each RUN on the corpus it shows which items are too hard, too easy, or at odds with the others. With --model
-    it tests whether a pass depends on what the user disclosed; repeat the command to resume.
+    it tests whether a pass depends on what the user disclosed, or on all of the evidence; repeat it to resume.
     """
     from dspy_proact.cli.views.audit import audit_shown
 

@@ -10,6 +10,7 @@ from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.gates import gates_of
 from dspy_proact.benchmarks.probe.task import ProbeView
 from dspy_proact.errors import CorpusError
+from dspy_proact.evaluation.benchmark import lazily
 from dspy_proact.files.archives import Archive
 from dspy_proact.plain_text import shown
 from dspy_proact.report.numbers import counted
@@ -28,6 +29,7 @@ def auditing() -> Auditing:
         beyond="whether the evidence leads to the right action and nothing less does",
         columns={"difficulty": ("easy", "medium", "hard"), "items of evidence": ()},
         checks=_checks,
+        testing=lazily("dspy_proact.benchmarks.probe.task_testing", "testing"),
     )
 
 

@@ -95,8 +95,9 @@ def _audit_of_bottlenecks(fields: Fields) -> dict[str, Any]:
 
 
 def _audit_of_actions(fields: Fields) -> dict[str, Any]:
-    """The actions whose words the resolution has, or else those of which it has most."""
-    resolution = value_of(fields["bottleneck"], dict[str, Any]())["resolution"]
+    """The actions whose words the resolution has, or else those of which it has most; without one, the description."""
+    bottleneck = value_of(fields["bottleneck"], dict[str, Any]())
+    resolution = bottleneck.get("resolution", bottleneck["description"])
     actions = value_of(fields["actions"], list[dict[str, Any]]())
     shares = {one["id"]: _share(one["description"], resolution) for one in actions}
     enough = min(_RESOLVES, max(shares.values()))
@@ -143,7 +144,7 @@ def _shortcut(fields: Fields) -> dict[str, Any]:
     items = sorted(value_of(fields["items"], list[dict[str, Any]]()), key=lambda item: -item["words"])
     actions, cares = value_of(fields["actions"], list[dict[str, Any]]()), value_of(fields["world"], dict[str, Any]())
     shortcut = {"evidence": [item["id"] for item in items[:3]], "action": drawn(actions, items)["id"]}
-    matter = f"Something holds up this: {cares['current_priorities'][0]}."
+    matter = f"Something holds up this: {[*cares['current_priorities'], 'the work'][0]}."
     return {"shortcut": {**shortcut, "bottleneck": matter, "reason": "They are the longest."}}
 
 
@@ -170,7 +171,7 @@ def solver(system: str, messages: Sequence[tuple[str, str]]) -> str:
 
     def fit(action: Mapping[str, Any]) -> float:
         there = [name for name in action["required"] if known[name] is not None]
-        return _share(action["description"], text) + 2 * len(there) / len(action["required"])
+        return _share(action["description"], text) + 2 * len(there) / max(1, len(action["required"]))
 
     best = max(actions, key=fit, default={"id": "", "required": []})
     parameters = {name: known[name] for name in best["required"] if known[name] is not None}

@@ -6,13 +6,12 @@ assistant that is told to look answers with the facts and without, each fact of 
 and planted assistants answer, as in the proof of a made corpus (`generation.proof`).
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pydantic import ValidationError
 
 from dspy_proact.audit.auditing import AuditedCorpus, ModelTests
+from dspy_proact.audit.testing import TESTS, CaseAtSlot, likeness_text, tests_of
 from dspy_proact.benchmarks.proactbench.audit.questions import LocateFacts, ReadMessage, RubricFact, fact_rules
 from dspy_proact.benchmarks.proactbench.audit.rows import AuditedDialogue, AuditedRows
 from dspy_proact.benchmarks.proactbench.audit.tested import TestedFact, TestedTrigger, checks_of, effect
@@ -46,45 +45,15 @@ from dspy_proact.programs.program import Question
 from dspy_proact.report.numbers import counted
 from dspy_proact.runs import Case, seeded_order
 from dspy_proact.stats import Headline
-from dspy_proact.types import Frozen
 
-FILE = "tests.jsonl"
-"""What the tests of each trigger showed, a `TestedTrigger` a line."""
 _NONE = "No fact that a pass needs could be located in what the user said."
-
-
-class TestedCorpus(Frozen):
-    """The corpus under test, in place of a brief."""
-
-    __test__ = False
-    corpus: str
-    sha256: str
-    """Of its cases."""
-
-
-class TriggerAtSlot(Frozen):
-    """What a slot is about."""
-
-    key: str
 
 
 def testing(corpus: AuditedCorpus) -> Making:
     """How the triggers of a corpus are tested; of several, those of a seeded order are taken first."""
     rows: AuditedRows = corpus.content
-    brief = TestedCorpus(corpus=corpus.name, sha256=corpus.sha256)
-
-    def maker(_: Any, proof: Proof) -> "TriggerTests":
-        return TriggerTests(rows, proof)
-
     number = len(rows.corpus.triggers)
-    return Making(
-        read=lambda *_: brief,
-        maker=maker,
-        item="trigger",
-        items="triggers",
-        number=number,
-        number_of_stand_in=number,
-    )
+    return tests_of(corpus, lambda proof: TriggerTests(rows, proof), ("trigger", "triggers"), number)
 
 
 class TriggerTests:
@@ -121,15 +90,15 @@ class TriggerTests:
         """Who knows the rubric is the assistant's model where nobody else is named."""
         return {"tester": "assistant"}
 
-    async def begin(self, attempt: Attempt) -> TriggerAtSlot:
+    async def begin(self, attempt: Attempt) -> CaseAtSlot:
         """The trigger of the slot."""
-        return TriggerAtSlot(key=self._triggers[attempt.slot - 1][0])
+        return CaseAtSlot(key=self._triggers[attempt.slot - 1][0])
 
-    def text(self, made: TriggerAtSlot | TestedTrigger) -> str:
-        """One word of its own, so that no two are alike: duplicates are found by a check in code."""
-        return hashlib.sha256(made.key.encode()).hexdigest()
+    def text(self, made: CaseAtSlot | TestedTrigger) -> str:
+        """What no other trigger has."""
+        return likeness_text(made.key)
 
-    async def finish(self, attempt: Attempt, begun: TriggerAtSlot) -> TestedTrigger:
+    async def finish(self, attempt: Attempt, begun: CaseAtSlot) -> TestedTrigger:
         """What each test showed; one that could not be made has its reason."""
         _, of, trigger = self._triggers[attempt.slot - 1]
         origin = of.dialogue.origin
@@ -271,7 +240,7 @@ class TriggerTests:
 
     def files(self, made: Made) -> Mapping[str, str]:
         """What was shown of each trigger."""
-        return {FILE: "".join(f"{as_text(kept.item)}\n" for kept in made.kept)}
+        return {TESTS: "".join(f"{as_text(kept.item)}\n" for kept in made.kept)}
 
     def tests(self, made: Made, names: Mapping[str, str]) -> ModelTests:
         """The checks that follow, and what they show; `names` are the models' by role."""

@@ -153,55 +153,79 @@ def proof_of(people: Iterable[MadePerson], tester: str) -> CorpusProof:
         kept=sum(proof.kept for _, proof in proofs),
         tester=tester,
         directed=of(lambda proof: proof.directed),
-        less=of(lambda proof: tuple(some[0] for some in (*proof.without.values(), *proof.alone.values()) if some)),
+        less=of(first_from_less),
         shortcut=of(lambda proof: (proof.shortcut,) if proof.fresh else ()),
         fresh=of(lambda proof: proof.fresh if proof.kept else ()),
         repeats=sum(proof.repeats for _, proof in proofs if proof.kept),
     )
 
 
+def first_from_less(proof: TaskProof) -> Answers:
+    """The first answer to each question from less: further ones are only asked for where that may solve it."""
+    return tuple(some[0] for some in (*proof.without.values(), *proof.alone.values()) if some)
+
+
 def proof_checks(proof: CorpusProof) -> list[AuditCheck]:
     """What a proof shows, as checks: whether the tasks can be solved, from less as well, and without any text."""
-    return [_solvable(proof), _from_less(proof.less), _by_shortcut(proof.shortcut)]
+    before, dropped = " that had passed the tests before", ", and what it solves is dropped"
+    return [
+        solvable(proof.fresh, "fresh answer", is_repeated=proof.is_repeated),
+        from_less(proof.less, ", kept or not"),
+        by_shortcut(proof.shortcut, before, dropped),
+    ]
 
 
-def _solvable(proof: CorpusProof) -> AuditCheck:
-    name, fresh = "solvable", proof.fresh
-    if fresh is None or fresh.share.value is None:
-        return AuditCheck(name=name, state="not tested", sentence="No fresh answer could be graded.", tested=0)
-    sentence = f"Fresh answers from the evidence alone solve {_of_tasks(fresh)}; the bar is {100 * SOLVABLE:.0f} %"
-    state = "passed" if fresh.share.value >= SOLVABLE else "failed"
-    if proof.is_repeated:
+def solvable(solved: SolvedShare | None, answer: str, by: str = "", *, is_repeated: bool = False) -> AuditCheck:
+    """Whether tasks can be solved by whoever is told where to look; without an interval the bar is not tested.
+
+    Args:
+        solved: From the evidence alone.
+        answer: What an answer is called.
+        by: Whose the answers are, with a blank before it.
+        is_repeated: Whether they repeat those by which tasks were kept, so that they test nothing.
+    """
+    name = "solvable"
+    if solved is None or solved.share.value is None:
+        return AuditCheck(name=name, state="not tested", sentence=f"No {answer} could be graded.", tested=0)
+    answers, low, high = f"{answer[0].upper()}{answer[1:]}s{by}", solved.share.low, solved.share.high
+    sentence = f"{answers} from the evidence alone solve {_of_tasks(solved)}; the bar is {100 * SOLVABLE:.0f} %"
+    state = "passed" if solved.share.value >= SOLVABLE else "failed"
+    if is_repeated:
         state, sentence = "not tested", f"{sentence}, but they repeat those by which tasks were kept"
-    elif fresh.share.low is None:
+    elif low is None:
         state = "not tested"
-    elif state == "passed" and fresh.share.low < SOLVABLE:
+    elif state == "passed" and low < SOLVABLE:
         sentence += ", below which the interval reaches"
-    elif state == "failed" and fresh.share.high is not None and fresh.share.high >= SOLVABLE:
+    elif state == "failed" and high is not None and high >= SOLVABLE:
         sentence += ", which the interval reaches"
-    return AuditCheck(name=name, state=state, sentence=f"{sentence}.", tested=fresh.tasks, estimate=fresh.share)
+    return AuditCheck(name=name, state=state, sentence=f"{sentence}.", tested=solved.tasks, estimate=solved.share)
 
 
-def _from_less(less: SolvedShare | None) -> AuditCheck:
+def from_less(less: SolvedShare | None, of: str = "") -> AuditCheck:
+    """How often first answers solve tasks without an item of the evidence; `of` ends the sentence."""
     name = "less than the evidence"
     if less is None or less.share.value is None:
         return AuditCheck(name=name, state="not tested", sentence="No answer from less could be graded.", tested=0)
-    sentence = (
-        f"Without one item of the evidence, or from one alone, first answers solve {_of_tasks(less)}, kept or not."
-    )
+    sentence = f"Without one item of the evidence, or from one alone, first answers solve {_of_tasks(less)}{of}."
     return AuditCheck(name=name, state="reported", sentence=sentence, tested=less.tasks, estimate=less.share)
 
 
-def _by_shortcut(shortcut: SolvedShare | None) -> AuditCheck:
+def by_shortcut(shortcut: SolvedShare | None, of: str = "", then: str = "") -> AuditCheck:
+    """How many tasks an adversary solves without any text, with the upper bound.
+
+    Args:
+        shortcut: By the adversary.
+        of: Which tasks these are, with a blank before it.
+        then: What becomes of those that it solves, with a comma before it.
+    """
     name = "without any text"
     if shortcut is None or not shortcut.graded:
         sentence = "No answer of an adversary could be graded."
         return AuditCheck(name=name, state="not tested", sentence=sentence, tested=0)
+    tasks = f"{counted(shortcut.tasks, 'task')}{of}"
     bound = "no bound" if shortcut.bound is None else f"95 %: at most {share(shortcut.bound)} %"
-    sentence = (
-        f"An adversary who sees no text solves {shortcut.solved} of {counted(shortcut.tasks, 'task')} that had passed "
-        f"the tests before ({bound}){', and what it solves is dropped' if shortcut.solved else ''}."
-    )
+    sentence = f"An adversary who sees no text solves {shortcut.solved} of {tasks} ({bound})"
+    sentence += f"{then if shortcut.solved else ''}."
     return AuditCheck(name=name, state="reported", sentence=sentence, tested=shortcut.tasks, estimate=shortcut.share)
 
 

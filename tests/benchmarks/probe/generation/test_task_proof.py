@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from builders.made_people import DAYS, HOLDERS, kept_proof, made_person, made_task
+from builders.pool_roles import honest, shown, solution
 from fakes.server import Answer, Sent, Server, error, shuffled
 
 from dspy_proact.benchmarks.probe.generation.proof import Prover, weakness
@@ -18,48 +19,10 @@ from dspy_proact.errors import ProviderError
 from dspy_proact.generation.attempt import Attempt
 from dspy_proact.models import Gate, ModelSpec, Role, open_model
 from dspy_proact.programs import Direct
-from dspy_proact.programs.embedded.fields import fields_of
 
 ROLES = ("solver", "tester", "judge", "adversary")
 SECRET = " zq7secret"
 """Stands in everything that is hidden; a judge who counts words passes answers without it."""
-
-
-def solution(text: str, spared: str = "") -> dict[str, Any]:
-    """What an attentive solver answers who read this text; it needs no item in which `spared` stands."""
-    holder = re.search(r"lies with (\w+ \w+),", text)
-    day = re.search(r"last day to send papers is ([\d-]+)", text)
-    paper = re.search(r"cannot begin without the (\w+ \w+)\.", text)
-    named = paper and paper[1]
-    if spared and not paper:
-        named = spared
-    return {
-        "reasoning": "",
-        "evidence": re.findall(r'"id": ?"(item_\w+)"', text),
-        "bottleneck": f"Eva Lund not requested {text}",
-        "action": f"request_{named.replace(' ', '_')}" if named else "write_note",
-        "parameters": {"holder": holder[1] if holder else "?", "due": day[1] if day else "?"},
-    }
-
-
-def shown(sent: Sent) -> dict[str, str]:
-    return fields_of(str(sent.messages[-1]["content"]).partition("\n\nRespond with a JSON object")[0])
-
-
-def judged(sent: Sent) -> Answer:
-    return Answer(
-        judge_answer(sent.messages[0]["content"], [(row["role"], row["content"]) for row in sent.messages[1:]])
-    )
-
-
-def honest(sent: Sent, **options: Any) -> Answer:
-    """What each role answers whose task is sound."""
-    if sent.role == "judge":
-        return judged(sent)
-    if sent.role == "adversary":
-        guess = {"evidence": ["item_10aa"], "bottleneck": "A pump.", "action": "write_note", "reason": "none"}
-        return Answer(json.dumps({"shortcut": guess}))
-    return Answer(json.dumps(solution(shown(sent)["documents"], **options)))
 
 
 def proved(server: Server, task: Any = None, level: Any = "full", **person: Any) -> tuple[Any, Attempt]:
