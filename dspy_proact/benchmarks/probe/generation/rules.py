@@ -31,9 +31,29 @@ _MONTHS = (
     "January February March April May June July August September October November December".split()  # noqa: SIM905
 )
 _MONTH = rf"({'|'.join(_MONTHS)}|{'|'.join(month[:3] for month in _MONTHS)}|Sept)\b\.?"
+_OTHER_MONTHS = {
+    name: number
+    for names in (
+        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+        "januari februari maart april mei juni juli augustus september oktober november december",
+    )
+    for number, name in enumerate(names.split(), start=1)
+}
+"""Of German, French, Spanish, Italian, Portuguese and Dutch, as a date has them."""
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?:,?\s+((?:19|20)\d{2}))?\b"
 _DATES = (
+    (
+        re.compile(
+            rf"\b(\d{{1,2}})(?:\.|er|º)?\s+(?:de\s+)?({'|'.join(_OTHER_MONTHS)})\b(?:\s+(?:de\s+)?((?:19|20)\d{{2}}))?\b"
+        ),
+        "dmy",
+    ),
+    (re.compile(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.((?:19|20)\d{2})(?!\d)"), "dmy"),
     (re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)"), "ymd"),
     (re.compile(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}"), "dmy"),
     (re.compile(rf"\b{_MONTH}\s+{_DAY}\b{_YEAR}"), "mdy"),
@@ -43,13 +63,17 @@ _AMOUNT = re.compile(r"\d+(?:\.\d+)?\s*[^\d\s].*")
 
 
 def dates_in(text: str, near: date) -> list[date]:
-    """Days that a text names, as YYYY-MM-DD or written out in English; without a year that which is nearest."""
+    """Days that a text names; without a year that which is nearest.
+
+    As YYYY-MM-DD or DD.MM.YYYY, or written out in English, German, French, Spanish, Italian, Portuguese or Dutch.
+    """
     days = list[date]()
     for pattern, order in _DATES:
         for match in pattern.finditer(text):
             parts = dict(zip(order, match.groups(), strict=True))
             name = parts["m"]
-            month = int(name) if name.isdigit() else next(n for n, of in enumerate(_MONTHS, 1) if of[:3] == name[:3])
+            month = int(name) if name.isdigit() else _OTHER_MONTHS.get(name)
+            month = month or next(n for n, of in enumerate(_MONTHS, 1) if of[:3] == name[:3])
             years = [int(parts["y"])] if parts["y"] else [near.year, near.year - 1, near.year + 1]
             candidates = list[date]()
             for year in years:
@@ -75,7 +99,7 @@ def day_of(value: str) -> date | None:
 def states_day(day: date, passage: str) -> bool:
     """Whether a passage names a day, also as the first of several (14 and 15 May).
 
-    In another language than English it is enough that the number of the day stands in it.
+    In a language whose months are not known it is enough that the number of the day stands in it.
     """
     named = dates_in(passage, day)
     if day in named:

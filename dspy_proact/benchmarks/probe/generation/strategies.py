@@ -22,7 +22,7 @@ TEMPLATES: Mapping[str, str] = {
     "entity swap": "The template about another person, thing or place, where all is well.",
     "time scope": "Such a matter as the template's, of an earlier occasion, which has ended.",
     "template clone": "The form and the tone of the template, about something else.",
-    "generic counterfactual": "A text of that kind by which such a bottleneck cannot occur with another object.",
+    "generic counterfactual": "A text of that kind about another object, with which such a bottleneck cannot occur.",
 }
 """Strategies that take the form of an item of the evidence."""
 OFFICE = "office life"

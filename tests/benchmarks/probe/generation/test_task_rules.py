@@ -29,10 +29,22 @@ def test_days_are_found_as_people_write_them_and_no_other_words_are():
         date(2027, 5, 3),
     ]
     assert rules.states_day(date(2026, 5, 20), "am 20. Mai")
+    assert not rules.states_day(date(2026, 5, 20), "am 20. März")
     assert rules.states_day(date(2026, 5, 20), "5月20日")
     assert rules.states_day(date(2026, 5, 14), "on 14 and 15 May")
     assert not rules.states_day(date(2026, 5, 20), "20 June 2026")
     assert not rules.states_day(date(2026, 5, 20), "on 2 May, 200 of them")
+    # A sentence that ends in a number is no date in English; one of another language has the point before the month.
+    assert rules.dates_in("on page 3. May I come?", date(2026, 3, 2)) == []
+    others = "14. Mai 2027, 1er août, 2 de junio de 2026, 3 maart, 04.05.2026, 4 luglio"
+    assert [f"{day:%d.%m.%y}" for day in sorted(rules.dates_in(others, date(2026, 3, 2)))] == [
+        "03.03.26",
+        "04.05.26",
+        "02.06.26",
+        "04.07.26",
+        "01.08.26",
+        "14.05.27",
+    ]
     # A number of four digits after a day is a year only where it can be one.
     assert rules.dates_in("by 14 May 1200 pupils", date(2026, 3, 2)) == [date(2026, 5, 14)]
 
