@@ -165,7 +165,7 @@ class Source:
             for line in text.splitlines() if table.lines else [text]:
                 row: Row = json.loads(line)
                 key, group = table.key(file, row), table.group(file, row)
-                if key in rejected or is_held_back(digest, group, share) != held:
+                if key in rejected or (threshold_of(digest, group) < share) != held:
                     continue
                 part.rows.setdefault(table.name, []).append(row)
                 if table.private:
@@ -203,10 +203,10 @@ def table_of(name: str, tables: Sequence[DataTable]) -> DataTable | None:
     return next((table for table in tables if fnmatchcase(name, table.files)), None)
 
 
-def is_held_back(corpus: str, group: str, share: float) -> bool:
-    """By a hash, so that neither the other groups nor their number decide."""
+def threshold_of(corpus: str, group: str) -> float:
+    """The share, in [0, 1), above which a group is held back: by a hash, so that no other group decides."""
     digest = hashlib.sha256(f"{corpus} {group}".encode("utf-8", "replace")).digest()
-    return int.from_bytes(digest[:8]) < share * 2**64
+    return int.from_bytes(digest[:6]) / 2**48
 
 
 def read_reviews(named: Named) -> Sequence[Review]:

@@ -5,6 +5,7 @@ or name of a reviewer is in them.
 """
 
 import hashlib
+import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -21,7 +22,7 @@ from dspy_proact.kept import versions, write_file
 from dspy_proact.publish.card import CardFacts, card, eval_yaml, held_back_card
 from dspy_proact.publish.croissant import croissant
 from dspy_proact.publish.datasheet import datasheet
-from dspy_proact.publish.parts import CorpusPart, Named, Source
+from dspy_proact.publish.parts import CorpusPart, Named, Source, threshold_of
 from dspy_proact.publish.publishing import PUBLICATION, HeldBack, Owner, PublicationRecord, PublicData
 from dspy_proact.report.numbers import counted
 
@@ -81,11 +82,7 @@ def publish(
     source = Source.of(folder, reviews, benchmark)
     declared, public, rest = source.declared, source.part("public", share), source.part("held back", share)
     if not public.keys or (held_back is not None and not rest.keys):
-        groups, where = len(public.groups | rest.groups), "published" if not public.keys else "held back"
-        raise UsageError(
-            f"`held_back` {share:g}: none of {counted(groups, *source.publishing.groups)} would be {where}, which a "
-            "hash decides; name another share, or make a larger corpus"
-        )
+        raise UsageError(_empty_part(source, public, rest, share))
     description = source.publishing.describe(PublicData(source.claim.identity.brief, public.rows, source.models))
     record = _record(source, public, owner, owner.name or description.title)
     rest_files = dict[str, str]()
@@ -114,6 +111,19 @@ def publish(
     for target, wanted in ((hidden_path, rest_files), (path, files)):
         _write(target, wanted)
     return Publication(path, hidden_path if rest_files else None, record, audited, source.publishing.items)
+
+
+def _empty_part(source: Source, public: CorpusPart, rest: CorpusPart, share: float) -> str:
+    """That one part would be empty, and by which shares neither is."""
+    groups, where = public.groups | rest.groups, "held back" if public.keys else "published"
+    digest = source.claim.identity.digest()
+    thresholds = sorted(threshold_of(digest, group) for group in groups)
+    low, high = (
+        (math.ceil(1000 * thresholds[0]) / 1000, math.floor(1000 * thresholds[-1]) / 1000) if thresholds else (1.0, 0.0)
+    )
+    between = f"name a share from {low:g} to {high:g}" if low < high else "make a larger corpus"
+    of = counted(len(groups), *source.publishing.groups)
+    return f"`held_back` {share:g}: none of {of} would be {where}, which a hash decides; {between}"
 
 
 def _record(source: Source, part: CorpusPart, owner: Owner, title: str) -> PublicationRecord:

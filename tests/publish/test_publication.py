@@ -16,7 +16,7 @@ from dspy_proact.errors import CorpusError, RunError, UsageError
 from dspy_proact.evaluation.reviewing import Review
 from dspy_proact.generation.generation import CorpusClaim
 from dspy_proact.kept import CORPUS_CLAIM, Claim
-from dspy_proact.publish.parts import is_held_back, public_name, read_reviews
+from dspy_proact.publish.parts import public_name, read_reviews, threshold_of
 from dspy_proact.publish.publication import publish
 from dspy_proact.publish.publishing import Owner, PublicationRecord
 from dspy_proact.runs import RunFolder
@@ -126,12 +126,12 @@ def test_which_personas_are_held_back_stays_when_the_corpus_grows(tmp_path):
 
 def test_a_hash_holds_back_about_the_share_that_is_asked_for_and_more_of_a_larger_one_holds_all_of_a_smaller():
     groups = [f"group {number}" for number in range(4000)]
-    held = {share: {group for group in groups if is_held_back("corpus", group, share)} for share in (0.1, 0.5)}
+    held = {share: {group for group in groups if threshold_of("corpus", group) < share} for share in (0.1, 0.5)}
     # Of 4,000, 400 and 2,000 are expected, with standard deviations of 19 and 32; four of these are allowed for.
     assert abs(len(held[0.1]) - 400) < 76
     assert abs(len(held[0.5]) - 2000) < 128
     assert held[0.1] < held[0.5]
-    assert held[0.5] != {group for group in groups if is_held_back("another", group, 0.5)}
+    assert held[0.5] != {group for group in groups if threshold_of("another", group) < 0.5}
 
 
 def test_the_hash_that_the_card_publishes_is_that_of_the_folder_which_sha256sum_checks(both):
@@ -388,8 +388,12 @@ def test_what_was_changed_by_hand_or_is_no_finished_corpus_is_not_published(mine
 
 def test_a_part_without_an_item_is_refused(mine, tmp_path):
     for share, where in ((1e-9, "held back"), (1 - 1e-9, "published")):
-        with pytest.raises(UsageError, match=f"none of 8 personas would be {where}, which a hash decides"):
+        with pytest.raises(UsageError, match=f"none of 8 personas would be {where}, which a hash decides") as refused:
             publish(mine, tmp_path / "public", held_back=share)
+    low, high = map(float, str(refused.value).rpartition("name a share from ")[2].split(" to "))
+    assert 0 < low < high < 1
+    for number, share in enumerate((low, high)):
+        assert publish(mine, tmp_path / f"of-{number}", held_back=share).held_back
     for share in (0, 1, -1, float("nan")):
         with pytest.raises(UsageError, match="must be a share between 0 and 1"):
             publish(mine, tmp_path / "public", held_back=share)
