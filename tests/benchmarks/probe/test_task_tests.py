@@ -187,7 +187,7 @@ def test_answers_that_cannot_be_read_are_in_no_share_and_are_counted(tests_of, t
     tests = tests_of(lambda sent: Answer("no JSON") if sent.role == "solver" else attentive(sent), limit=1)
     shares = tests.tests(tests.run(tmp_path / "out").made)
     checks = {check.name: check for check in shares.checks}
-    assert checks["solvable"].sentence == "No answer could be graded."
+    assert checks["solvable"].sentence == "No answer was graded."
     # Three from all the evidence, and the first of each of six questions from less.
     assert shares.reach == "Models tested 1 of 15 tasks; 9 answers could not be graded and are in no share."
 
