@@ -21,14 +21,11 @@ from dspy_proact.stats import Headline
 Declared = Benchmark[Any, Any]
 SAMPLE = "sample"
 ORDER: Sequence[State] = ("failed", "reported", "passed", "not tested")
-"""Of checks in reports."""
+"""The order of checks in reports."""
 _NAMED = 2
 """Checks that the headline names."""
-_UNTESTED = AuditCheck(
-    name="tests by models",
-    state="not tested",
-    sentence="They take a model that answers, and a judge that grades what it answers.",
-    tested=0,
+_UNTESTED = AuditCheck.not_tested(
+    "tests by models", "they take a model that answers, and a judge that grades what it answers"
 )
 
 
@@ -38,7 +35,7 @@ class Audit:
 
     Args:
         corpus: As `eval` takes it: `sample`, the name of a published one, or the path of a file or folder.
-        runs: On the corpus: folders, or summaries. Without any, nothing is said of how hard items are.
+        runs: On the corpus: folders, or summaries. Without any, `items` is None.
         benchmark: By its name, the path of its file, or itself; None to find it by the runs, else by the corpus.
         tests: What tests by models showed, as `audit.testing.CorpusTests` makes them; None for none.
 
@@ -74,9 +71,9 @@ class Audit:
         checks = [*generic_checks(read, auditing), *auditing.checks(read), *(items.checks if items else ())]
         if tests or auditing.testing:
             checks += tests.checks if tests else [_UNTESTED]
-        values = {"benchmark": declared, "auditing": auditing, "corpus": read, "runs": summaries, "items": items}
-        vars(self)["tests"] = tests
-        vars(self).update(values, checks=sorted(checks, key=lambda check: ORDER.index(check.state)))
+        checks.sort(key=lambda check: ORDER.index(check.state))
+        vars(self).update(benchmark=declared, auditing=auditing, corpus=read, checks=checks)
+        vars(self).update(runs=summaries, items=items, tests=tests)
 
     def __repr__(self) -> str:
         return f"Audit({self.corpus.name!r}, {self.benchmark.name!r}: {self.headline.text})"
@@ -92,7 +89,7 @@ class Audit:
 
     @property
     def suspects(self) -> list[AnalysedItem]:
-        """The cases of the runs, what is most suspect first: by their flags, then by how they go with the rest."""
+        """The cases of the runs, the most suspect first: by their flags, then by their correlation with the rest."""
 
         def order(item: AnalysedItem) -> tuple[int, float]:
             rest = item.figures.rest.value
@@ -106,7 +103,7 @@ class Audit:
         failed, passed = self.of_state("failed"), self.of_state("passed")
         name, bars = name_or(self.corpus.name, "this corpus"), len(failed) + len(passed)
         if not bars:
-            text = f"Nothing can be said of {name}: no check that it could pass or fail was possible."
+            text = f"Nothing can be concluded about {name}: no check that can fail was possible."
         elif failed:
             names, more = [check.name for check in failed[:_NAMED]], len(failed) - _NAMED
             names += [f"{more} more"] if more > 0 else []
@@ -124,29 +121,29 @@ class Audit:
             caveats.append(self.tests.reach)
         caveats += self._of_runs()
         if self.stand_in:
-            caveats.append("The embedded stand-in took part: its figures measure no real model, and decide nothing.")
+            caveats.append("The embedded stand-in took part: its figures measure no real model.")
         return Headline(text, test="checks in code that ask no model", count=bars, caveats=tuple(caveats))
 
     @property
     def _beyond(self) -> str:
-        """What models showed, or that nothing of the kind is shown: a clause."""
+        """What tests by models showed, or that they showed nothing or were not made: a clause."""
         if self.tests and self.tests.shown:
             return self.tests.shown
         return f"{self.auditing.beyond} is {'not shown' if self.tests else 'not tested'}"
 
     def _of_runs(self) -> Iterator[str]:
-        """What stands below the headline where there are runs."""
+        """Caveats of the headline where there are runs."""
         if self.items is None:
             return
         nouns, flagged, count = self.items.nouns, len(self.items.flagged), len(self.items.items)
         models = counted(len(self.items.models), "model")
         yield (
             f"The answers of {models} flag {flagged or 'none'} of {counted(count, nouns.case, nouns.cases)}"
-            f"{': read them; to drop them for their results can flatter' if flagged else ''}."
+            f"{': read them; dropping them because of their results can flatter' if flagged else ''}."
         )
         others = [run.path for run in self.runs if run.manifest and run.manifest.identity.corpus != self.corpus.sha256]
         if others:
-            yield f"Not made on the same text, or read by other settings: {listed(others)}."
+            yield f"Made on another text of the corpus, or read with other settings: {listed(others)}."
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -219,20 +216,20 @@ def benchmark_of_corpus(corpus: str, runs: Sequence[Summary] = (), named: Declar
     path = Path(corpus)
     if "\0" in corpus or not path.exists():
         raise UsageError(
-            f"{corpus!r}: no such file or folder, and no name of a corpus; there are {listed([*known])}, and `sample`, "
-            "of the benchmark that is named with `benchmark`"
+            f"{corpus!r}: no such file or folder, and no corpus of that name; there are {listed([*known])}, and "
+            "`sample`, that of the benchmark named with `benchmark`"
         )
     likely = [declared for declared in known.values() if auditing_of(declared).recognizes(path)]
     if len(likely) == 1:
         return likely[0]
-    of = f"may be of {listed([declared.name for declared in likely])}" if likely else "is of no benchmark that is known"
-    raise UsageError(f"{corpus}: {of}, by the names of its files; name its benchmark with `benchmark`")
+    of = f"may be of {listed([declared.name for declared in likely])}" if likely else "is of no known benchmark"
+    raise UsageError(f"{corpus}: {of}, judging by its files; name its benchmark with `benchmark`")
 
 
 def read_corpus(auditing: Auditing, declared: Declared, corpus: str) -> AuditedCorpus:
-    """The corpus; where it is a published one that cannot be had, the error names what can be audited instead."""
+    """The corpus; where it is a published one that cannot be read, the error names what can be audited instead."""
     published = corpus.partition("@")[0] in {declared.name, declared.corpus.name} and not Path(corpus).exists()
-    instead = f"audit its sample in its place: `sample` with `benchmark={declared.name}`"
+    instead = f"audit its sample instead: `sample` with `benchmark={declared.name}`"
     if published and declared.corpus.name is None:
         raise UsageError(
             f"{declared.name} has no published corpus that can be fetched; name a file or folder, or {instead}"

@@ -34,3 +34,8 @@ class AuditCheck(Frozen):
     """What the state rests on; None where it is counted."""
     p: float | None = None
     """Of the test behind the state, adjusted where several are made; None without one."""
+
+    @classmethod
+    def not_tested(cls, name: str, why: str) -> "AuditCheck":
+        """A check that could not be made, and why: a sentence without its stop, in lower case or not."""
+        return cls(name=name, state="not tested", sentence=f"{why[0].upper()}{why[1:]}.", tested=0)

@@ -63,8 +63,7 @@ def _empty(corpus: AuditedCorpus, auditing: Auditing) -> AuditCheck:
     """Texts without a word."""
     texts = [(item.key, kind, text) for item in corpus.items for kind, of in item.texts.items() for text in of]
     if not texts:
-        sentence = f"The {auditing.nouns[1]} have no texts."
-        return AuditCheck(name="empty texts", state="not tested", sentence=sentence, tested=0)
+        return AuditCheck.not_tested("empty texts", f"the {auditing.nouns[1]} have no texts")
     findings = [
         Finding(key=key, problem=f"Among its {kind} is a text without a word.")
         for key, kind, text in texts
@@ -84,17 +83,16 @@ def _alike(corpus: AuditedCorpus, kind: str) -> AuditCheck:
     texts = [(item.key, text) for item in corpus.items for text in item.compared.get(kind, ()) if words(text)]
     name, pairs = f"near duplicates among {kind}", len(texts) * (len(texts) - 1) // 2
     if not pairs:
-        sentence = f"It takes two {kind}, and the corpus has {len(texts) or 'none'}."
-        return AuditCheck(name=name, state="not tested", sentence=sentence, tested=0)
+        return AuditCheck.not_tested(name, f"it takes two {kind}, and the corpus has {len(texts) or 'none'}")
     near = near_duplicates([text for _, text in texts])
     findings = tuple(
         Finding(
             key=texts[pair.second][0],
-            problem=f"It shares {pair.likeness:.0%} of the runs of three words with {texts[pair.first][0]}.",
+            problem=f"It shares {pair.likeness:.0%} of its three-word sequences with {texts[pair.first][0]}.",
         )
         for pair in near
     )
-    bar = f"half of their runs of three words or more (Jaccard at {ALIKE:g})"
+    bar = f"half or more of their three-word sequences (Jaccard index of at least {ALIKE:g})"
     sentence = f"{part_of(len(near), pairs, ('pair', 'pairs'), ('shares', 'share'))} {bar}."
     state = "failed" if near else "passed"
     return AuditCheck(name=name, state=state, sentence=sentence, tested=pairs, findings=findings)
@@ -108,8 +106,8 @@ def _names(corpus: AuditedCorpus) -> AuditCheck:
             holders[name].add(item.group)
     groups = len({item.group for item in corpus.items})
     if not holders or groups < NAME_GROUPS:
-        why = "No names are known in it" if not holders else f"It takes {NAME_GROUPS} groups that may share names"
-        return AuditCheck(name="names", state="not tested", sentence=f"{why}.", tested=0)
+        why = "no names are known in it" if not holders else f"it takes {NAME_GROUPS} groups that may share names"
+        return AuditCheck.not_tested("names", why)
     often = [
         (name, len(of)) for name, of in holders.items() if len(of) >= NAME_GROUPS and len(of) > NAME_SHARE * groups
     ]
@@ -127,7 +125,7 @@ def _lengths(corpus: AuditedCorpus, kind: str) -> AuditCheck:
     lengths = Lengths.of([text for item in corpus.items for text in item.texts.get(kind, ())])
     name = f"length of {kind}"
     if lengths is None:
-        return AuditCheck(name=name, state="not tested", sentence=f"There are no {kind}.", tested=0)
+        return AuditCheck.not_tested(name, f"there are no {kind}")
     sentence = (
         f"{lengths.count:,} texts of {lengths.least:,} to {lengths.most:,} words; median {lengths.median:g}, quartiles "
         f"{lengths.lower:g} and {lengths.upper:g}."
@@ -141,7 +139,7 @@ def _coverage(corpus: AuditedCorpus, auditing: Auditing) -> AuditCheck:
     """Which values of the columns, and which cells of two of them, no case has."""
     cells = [cell for item in corpus.items for cell in item.cells]
     if not cells:
-        return AuditCheck(name="coverage", state="not tested", sentence="The corpus has no case.", tested=0)
+        return AuditCheck.not_tested("coverage", "the corpus has no case")
     columns = {
         name: list(dict.fromkeys((*known, *sorted({cell.get(name, "") for cell in cells} - {""}))))
         for name, known in auditing.columns.items()

@@ -32,7 +32,7 @@ from dspy_proact.stats.items import (
     Tested,
 )
 from dspy_proact.stats.paired import LEVEL
-from dspy_proact.stats.totals import ItemStudy, Totals, item_study
+from dspy_proact.stats.totals import ItemStudy, Totals, adjusted, item_study
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def _checks(items: tuple[AnalysedItem, ...], study: ItemStudy, models: int, noun
 def _difficulty(items: Sequence[AnalysedItem], models: int, nouns: Nouns) -> AuditCheck:
     means = [item.figures.difficulty.value for item in items if item.figures.difficulty.value is not None]
     if not means:
-        return _not_tested("difficulty", f"no {nouns.case} has a score")
+        return AuditCheck.not_tested("difficulty", f"no {nouns.case} has a score")
     low, middle, high = (share(value) for value in (min(means), median(means), max(means)))
     by = "1 model" if models == 1 else f"up to {models:,} models"
     sentence = f"{_of(len(means), len(items), nouns)} {'has' if len(means) == 1 else 'have'} a score, by {by}; "
@@ -204,13 +204,15 @@ def _difficulty(items: Sequence[AnalysedItem], models: int, nouns: Nouns) -> Aud
 
 
 def _discrimination(items: Sequence[AnalysedItem], study: ItemStudy, models: int, nouns: Nouns) -> AuditCheck:
-    """Failed where an item holds by Holm over all that are tested."""
+    """Failed where an item is negative by Holm over all items and tests."""
     name, tested = "discrimination", [item for item in items if item.figures.rest.low is not None]
     if models < ENOUGH_MODELS:
         one = "runs and programs of one model count as one"
-        return _not_tested(name, f"a correlation with the rest takes {ENOUGH_MODELS} models, not {models}; {one}")
+        return AuditCheck.not_tested(
+            name, f"a correlation with the rest takes {ENOUGH_MODELS} models, not {models}; {one}"
+        )
     if not tested:
-        return _not_tested(name, f"no {nouns.case} has scores of enough models that differ")
+        return AuditCheck.not_tested(name, f"no {nouns.case} has scores of enough models that differ")
     flagged, shown, p = _tested(items, study, "negative")
     sentence = (
         f"In {_of(len(flagged), len(tested), nouns)} models that are better at the rest score lower (95 % interval "
@@ -227,7 +229,7 @@ def _at_an_end(items: Sequence[AnalysedItem], study: ItemStudy, end: End, nouns:
     scored = [item for item in items if item.figures.models]
     name, at_end = f"{end} passes", [item for item in scored if item.figures.end == end]
     if not scored:
-        return _not_tested(name, f"no {nouns.case} has a score")
+        return AuditCheck.not_tested(name, f"no {nouns.case} has a score")
     expected = f"how many would be by chance is not known: that takes {FEWEST_ITEMS} {nouns.cases} and two models"
     if study.expected:
         number = study.expected[ENDS.index(end)]
@@ -249,7 +251,7 @@ def _marked(
     raised, known = (sum(counts) for counts in zip(*marks, strict=True)) if marks else (0, 0)
     if not known:
         why = "no response has several verdicts" if flag == "disputed" else "nothing was tried"
-        return _not_tested(name, why)
+        return AuditCheck.not_tested(name, why)
     flagged, shown, p = _tested(items, study, flag)
     what = "verdicts on one response differ" if flag == "disputed" else "a response has no score"
     sentence = (
@@ -267,7 +269,7 @@ def _marked(
 def _reliability(totals: Totals, nouns: Nouns) -> AuditCheck:
     """Reported, with the standard error of a total."""
     if totals.reliability.value is None:
-        return _not_tested("reliability", f"it is not known: {totals.reliability.reason}")
+        return AuditCheck.not_tested("reliability", f"it is not known: {totals.reliability.reason}")
     sentence = f"Reliability of the mean score, with {nouns.groups} as its parts (alpha): {totals.reliability}, "
     sentence += f"over {counted(totals.models, 'model')}"
     if totals.error is not None:
@@ -304,10 +306,10 @@ def _tested(
     items: Sequence[AnalysedItem], study: ItemStudy, flag: Tested
 ) -> tuple[list[AnalysedItem], int, float | None]:
     """The flagged items, how many of them hold by Holm, and the smallest p of that over all items."""
-    adjusted = study.adjusted(flag)
-    flagged = [(item, p) for item, p in zip(items, adjusted, strict=True) if flag in item.figures.flags]
+    p_values = adjusted(study.items)[flag]
+    flagged = [(item, p) for item, p in zip(items, p_values, strict=True) if flag in item.figures.flags]
     shown = sum(p is not None and p <= LEVEL for _, p in flagged)
-    return [item for item, _ in flagged], shown, min((p for p in adjusted if p is not None), default=None)
+    return [item for item, _ in flagged], shown, min((p for p in p_values if p is not None), default=None)
 
 
 def _state(flagged: Sequence[AnalysedItem], shown: int, models: int) -> State:
@@ -328,7 +330,3 @@ def _findings(items: Sequence[AnalysedItem], problem: str) -> tuple[Finding, ...
 
 def _of(part: int, count: int, nouns: Nouns) -> str:
     return f"{part:,} of {counted(count, nouns.case, nouns.cases)}"
-
-
-def _not_tested(name: str, why: str) -> AuditCheck:
-    return AuditCheck(name=name, state="not tested", sentence=f"{why[0].upper()}{why[1:]}.", tested=0)

@@ -16,10 +16,10 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.generation.generation import Generation, Several
 from dspy_proact.generation.maker import Maker, Making, Proof
+from dspy_proact.kept import AUDIT_CLAIM
 from dspy_proact.models import EMBEDDED, Gate, ModelSpec
 from dspy_proact.types import Frozen
 
-AUDIT_CLAIM = "audit.json"
 AUDITS = Path("audits")
 """Default parent of the folders of tests."""
 TESTS = "tests.jsonl"

@@ -31,11 +31,11 @@ _OF_ALL = ("--benchmark", "--html", "--explain", "--json")
         option.choice(
             "--proof",
             ("full", "light", "none"),
-            "How far: `light` with one answer in place of three, `none` with audits of rubrics or actions alone.",
+            "How much to test: `light` takes one answer in place of three; `none` only audits rubrics or actions.",
         ),
     ),
     GATE,
-    option.output("what models answer. Default: audits/NAME--ID", "the audit, or the forecast,"),
+    option.output("the models' answers. Default: audits/NAME--ID", "the audit, or the forecast,"),
     Section(
         Heading.OUTPUT,
         option.file("--html", "Write a page for a browser; - for standard output."),
@@ -64,8 +64,8 @@ def audit(
 ) -> int:
     """Check the items of CORPUS: what cannot be read, what repeats, what is missing, and what contradicts itself.
 
-    CORPUS is `sample`, the name of a published corpus, or a file or folder as `eval --corpus` takes it. A check that
-    finds something is no error of the command.
+    CORPUS is `sample`, the name of a published corpus, or a file or folder as `eval --corpus` takes it. Findings do
+    not change the exit status.
 
     With each RUN on the corpus it shows which items are too hard, too easy, or at odds with the others. With --model
     it tests whether a pass depends on what the user disclosed, or on all of the evidence; repeat it to resume.

@@ -38,11 +38,11 @@ _OWNER = Bundle(
     Section(
         Heading.OUTPUT,
         option.text("--licence", "ID", "Licence by the Hub's identifier, such as cc-by-4.0. Default: none is named."),
-        option.text("--name", "TEXT", "Its title. Default: the benchmark's, with the product's name."),
-        option.text("--contact", "TEXT", "Who publishes and maintains it."),
-        option.text("--url", "URL", "Where it will be found."),
-        option.text("--terms", "TEXT", "What the terms of the models' providers say of publishing their output."),
-        option.text("--date", "YYYY-MM-DD", "Of its publication."),
+        option.text("--name", "TEXT", "Title of the corpus. Default: the benchmark's, with the product's name."),
+        option.text("--contact", "TEXT", "Who publishes and maintains the corpus."),
+        option.text("--url", "URL", "Address at which it will be found."),
+        option.text("--terms", "TEXT", "What the models' providers say about publishing their output."),
+        option.text("--date", "YYYY-MM-DD", "Date of publication."),
     ),
 )
 
@@ -56,7 +56,7 @@ _OWNER = Bundle(
         option.number(
             "--held-back",
             option.Between(0, 1, min_open=True, max_open=True),
-            "Share of the groups, such as personas, that is kept apart. Default: none.",
+            "Share of the groups, such as personas, to hold back. Default: none.",
             "SHARE",
         ),
     ),
@@ -65,7 +65,7 @@ _OWNER = Bundle(
     Section(Heading.OUTPUT, option.as_json("what was published")),
     first="--reviews --held-back --licence --name --contact --terms --out",
     example="dspy-proact generate publish corpora/mine --held-back 0.5 \\\n    --licence cc-by-4.0 --out mine-public",
-    brief="Write a corpus as others get it.",
+    brief="Write a made corpus for publication.",
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 def publish(
@@ -77,10 +77,10 @@ def publish(
     owner: "Owner",
     as_json: bool,
 ) -> None:
-    """Write a made corpus as others get it: rows, card, datasheet, Croissant, canaries, and who wrote what.
+    """Write a made corpus for publication: rows, card, datasheet, Croissant, canaries, and who wrote what.
 
-    DIR is the folder of a corpus of `generate`. What is held back is written beside it, and never published: the card
-    has its sha256, and `optimize` refuses it.
+    DIR is the folder of a corpus of `generate`. The held-back part goes to a folder of its own and is never published:
+    the card has its sha256, and `optimize` refuses it.
     """
     from dspy_proact.publish.publication import publish as published
     from dspy_proact.report.numbers import counted

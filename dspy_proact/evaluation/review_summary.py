@@ -7,19 +7,16 @@ reviewer with another on the items that both reviewed, by verdict: two edits agr
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.evaluation.reviewing import REALISM_QUESTIONS, Review, ReviewItem, Settled, settle
+from dspy_proact.evaluation.reviewing import REALISM_QUESTIONS, VERDICTS, Realism, Review, ReviewItem, Settled, settle
 from dspy_proact.stats.agreement import Weight, coincidences, kappa_of_items
 from dspy_proact.stats.cluster import cluster_mean
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.raters import Panel
-
-VERDICTS = ("accept", "edit", "reject")
-REALISM = ("no", "perhaps", "yes")
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ def review_summary(items: Sequence[ReviewItem], reviews: Sequence[Review], sourc
             name: Counter(answer for of in of_people for review in of if (answer := getattr(review, name)))
             for name in REALISM_QUESTIONS
         },
-        realism_agreement={name: agreement(name, REALISM, "quadratic") for name in REALISM_QUESTIONS},
+        realism_agreement={name: agreement(name, get_args(Realism), "quadratic") for name in REALISM_QUESTIONS},
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from pydantic import Field
 
@@ -24,6 +24,7 @@ from dspy_proact.plain_text import encodable, shortened
 from dspy_proact.types import Frozen
 
 ReviewVerdict = Literal["accept", "edit", "reject"]
+VERDICTS: tuple[ReviewVerdict, ...] = get_args(ReviewVerdict)
 Realism = Literal["yes", "perhaps", "no"]
 REALISM_QUESTIONS = {"happens": "Could this happen?", "reads_like_test": "Does it read like a test?"}
 """By the field of a review that holds the answer."""

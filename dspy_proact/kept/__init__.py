@@ -6,6 +6,7 @@ compile. A `PathContent` says what a path holds.
 
 from dspy_proact.kept.call_log import CallLog, NoReply, StageCalls, marked_lines, open_stage, read_calls
 from dspy_proact.kept.claim import (
+    AUDIT_CLAIM,
     CALLS,
     COMPILE_CLAIM,
     CORPUS_CLAIM,

@@ -27,7 +27,7 @@ from dspy_proact.kept.log import first_fault, open_to_read, read_contents, requi
 from dspy_proact.kept.messages import MESSAGES
 from dspy_proact.types import Frozen
 
-RUN_CLAIM, COMPILE_CLAIM, CORPUS_CLAIM = "manifest.json", "compile.json", "corpus.json"
+RUN_CLAIM, COMPILE_CLAIM, CORPUS_CLAIM, AUDIT_CLAIM = "manifest.json", "compile.json", "corpus.json", "audit.json"
 CALLS = "calls.jsonl"
 """Log of the calls of a run or compile, in its folder."""
 _LOGS = ("cases.jsonl", "events.jsonl", CALLS, MESSAGES)

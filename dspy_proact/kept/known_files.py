@@ -6,11 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from dspy_proact.errors import RunError
-from dspy_proact.kept.claim import CALLS, CORPUS_CLAIM, LOCK
+from dspy_proact.kept.claim import AUDIT_CLAIM, CALLS, CORPUS_CLAIM, LOCK
 from dspy_proact.kept.log import write_file
 
-_OWN = (CALLS, CORPUS_CLAIM, "audit.json", LOCK)
-"""Files of the folder of a corpus that are no benchmark's."""
+_OWN = (CALLS, CORPUS_CLAIM, AUDIT_CLAIM, LOCK)
+"""Names that no benchmark may give to a file: those of the engine."""
 Hashes = dict[str, tuple[str, ...]]
 """sha256 of what was written into each file by its name, in hexadecimal; two while it is written anew."""
 

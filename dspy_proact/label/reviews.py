@@ -16,12 +16,10 @@ from pydantic import BeforeValidator, TypeAdapter
 from pydantic_core import from_json
 
 from dspy_proact.evaluation.people import Part
-from dspy_proact.evaluation.reviewing import OWNER, REALISM_QUESTIONS, Realism, Review, ReviewItem
+from dspy_proact.evaluation.reviewing import OWNER, REALISM_QUESTIONS, VERDICTS, Realism, Review, ReviewItem
 from dspy_proact.label.store import Store, undamaged
 from dspy_proact.label.study import LONGEST_REASON, LONGEST_SECONDS, Kind, Rating, Submission
 
-VERDICTS = ("accept", "edit", "reject")
-REALISM = ("yes", "perhaps", "no")
 _PART = Part("", VERDICTS, "nominal")
 _EDITS = TypeAdapter(dict[str, str])
 

@@ -58,13 +58,9 @@ class ItemStudy:
     split_change: Estimate
     """Likewise, where half of the models flag the items and the other half shows the change, and the reverse."""
 
-    def adjusted(self, flag: Tested) -> list[float | None]:
-        """The p value of each item, Holm-adjusted over all items and tests; None where it is not tested."""
-        return adjusted(self.items)[flag]
-
 
 def adjusted(items: Sequence[ItemFigures]) -> dict[Tested, list[float | None]]:
-    """The p values of the items by test, Holm-adjusted over all of them: sound ones are rarely accused of anything."""
+    """By test, the p value of each item, Holm-adjusted over all items and tests; None where it is not tested."""
     of_all = holm([p for flag in TESTED for p in (getattr(item, f"p_{flag}") for item in items)])
     return {flag: of_all[at * len(items) : (at + 1) * len(items)] for at, flag in enumerate(TESTED)}
 

@@ -58,8 +58,8 @@ def test_a_benchmark_that_declares_nothing_is_audited_by_the_texts_of_its_cases(
 @pytest.mark.parametrize(
     ("states", "text"),
     [
-        ("", "Nothing can be said of mine: no check that it could pass or fail was possible."),
-        ("rn", "Nothing can be said of mine: no check that it could pass or fail was possible."),
+        ("", "Nothing can be concluded about mine: no check that can fail was possible."),
+        ("rn", "Nothing can be concluded about mine: no check that can fail was possible."),
         ("p", f"mine passes the only check that can fail; {BEYOND} is not tested."),
         ("pprn", f"mine passes all 2 checks that can fail; {BEYOND} is not tested."),
         ("f", "The only check that can fail fails on mine: f0."),
@@ -93,9 +93,9 @@ def test_the_benchmark_is_found_by_files_by_name_and_by_runs(tmp_path):
     assert benchmark_of_corpus("proactbench@1a2b").name == "proactbench"
     assert benchmark_of_corpus("sample").name == "proactbench"
     file.write_text('{"a": 1}\n', encoding="utf-8")
-    with pytest.raises(UsageError, match="is of no benchmark that is known, by the names of its files; name its bench"):
+    with pytest.raises(UsageError, match="is of no known benchmark, judging by its files; name its bench"):
         benchmark_of_corpus(str(file))
-    with pytest.raises(UsageError, match="no such file or folder, and no name of a corpus"):
+    with pytest.raises(UsageError, match="no such file or folder, and no corpus of that name"):
         benchmark_of_corpus(str(tmp_path / "absent"))
     with pytest.raises(UsageError, match="no such file or folder"):
         benchmark_of_corpus("a\0b")

@@ -84,7 +84,7 @@ def test_two_texts_that_share_half_of_their_runs_of_three_words_fail_and_a_pair_
     alike = "the boat leaves the small harbour before dawn"
     check = checks(*SOUND, item("twin", alike))["near duplicates among letters"]
     assert (check.state, check.tested) == ("failed", 6)
-    assert check.findings == (Finding(key="twin", problem="It shares 50% of the runs of three words with k0."),)
+    assert check.findings == (Finding(key="twin", problem="It shares 50% of its three-word sequences with k0."),)
     # With three replaced, three of six stay: 3 of 9.
     other = "the boat leaves the small house before dawn"
     assert checks(*SOUND, item("no twin", other))["near duplicates among letters"].state == "passed"

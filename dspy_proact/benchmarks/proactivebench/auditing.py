@@ -14,7 +14,7 @@ from dspy_proact.report.numbers import counted
 from dspy_proact.runs import Case
 
 _ENOUGH = 10
-"""Samples of an environment from which on the place of the right answer is counted."""
+"""Fewest samples of an environment whose answers are counted."""
 
 
 def auditing() -> Auditing:
@@ -94,7 +94,7 @@ def _revealed(entries: list[tuple[Case, Entry]]) -> AuditCheck:
 
 
 def _answer_positions(entries: list[tuple[Case, Entry]]) -> AuditCheck:
-    """Environments in which the right answer always has one place; options are lettered in an order of their own."""
+    """Environments whose right answer is always at one position; programs see the options in another order."""
     positions = defaultdict[str, Counter[int]](Counter)
     for case, entry in entries:
         positions[case.stratum][entry.categories.index(entry.answer)] += 1
@@ -105,26 +105,26 @@ def _answer_positions(entries: list[tuple[Case, Entry]]) -> AuditCheck:
         if len(of) == 1
     )
     if not tested:
-        sentence = f"No environment has {_ENOUGH} samples."
-        return AuditCheck(name="place of the answer", state="not tested", sentence=sentence, tested=0)
+        return AuditCheck.not_tested("position of the answer", f"no environment has {_ENOUGH} samples")
     sentence = (
-        f"In {len(findings) or 'none'} of {counted(len(tested), 'environment')} with {_ENOUGH} samples or more the "
-        "right answer always has one place in the file; programs see the options in an order of their own."
+        f"In {len(findings) or 'none'} of {counted(len(tested), 'environment')} with {_ENOUGH} samples or more, the "
+        "right answer is always at one position in the file; programs see the options in another order."
     )
     return AuditCheck(
-        name="place of the answer", state="reported", sentence=sentence, tested=len(tested), findings=findings
+        name="position of the answer", state="reported", sentence=sentence, tested=len(tested), findings=findings
     )
 
 
 def _commonest(entries: list[tuple[Case, Entry]]) -> AuditCheck:
-    """How often the commonest answer of an environment is right, which sees no image."""
+    """How often the commonest answer of an environment is right: what a program reaches that sees no image."""
     answers = defaultdict[str, Counter[str]](Counter)
     for case, entry in entries:
         answers[case.stratum][plain(entry.answer)] += 1
     shares = {name: of.most_common(1)[0][1] / of.total() for name, of in answers.items() if of.total() >= _ENOUGH}
     if not shares:
-        sentence = f"No environment has {_ENOUGH} samples."
-        return AuditCheck(name="commonest answer", state="not tested", sentence=sentence, tested=0)
+        return AuditCheck.not_tested("commonest answer", f"no environment has {_ENOUGH} samples")
     name = max(shares, key=lambda name: shares[name])
-    sentence = f"The commonest answer of {name} is right in {shares[name]:.0%} of its samples, of others in no more."
+    sentence = (
+        f"Always giving the commonest answer is right most often in {name}: in {shares[name]:.0%} of its samples."
+    )
     return AuditCheck(name="commonest answer", state="reported", sentence=sentence, tested=len(entries))

@@ -13,7 +13,7 @@ from dspy_proact.runs import Case
 from dspy_proact.stats.likeness import grams, words
 
 _LEAK = 0.5
-"""Share of the runs of three words of a query that stand in what is shown before it, from which on it is shown."""
+"""A query is a finding if this share of its three-word sequences, or more, is in what is shown before it."""
 
 
 def auditing() -> Auditing:
@@ -65,12 +65,12 @@ def _checks(corpus: AuditedCorpus) -> Iterator[AuditCheck]:
     yield _queries(wanted)
     share = len(wanted) / len(cases)
     sought = f"Help was sought at {len(wanted)} of {counted(len(cases), 'moment')}, {share:.0%}"
-    sentence = f"{sought}: as often is it right always to help."
+    sentence = f"{sought}; a program that always helps is right as often."
     yield AuditCheck(name="balance", state="reported", sentence=sentence, tested=len(cases))
 
 
 def _labels(wanted: list[Case]) -> AuditCheck:
-    """Moments with help of which the intention or the query is not known, and which count in no measure of it."""
+    """Moments with help whose intention or query is not known, so that measures of it leave them out."""
     findings = list[Finding]()
     for case in wanted:
         truth = case.view_as(MomentView).truth
@@ -78,8 +78,8 @@ def _labels(wanted: list[Case]) -> AuditCheck:
         findings += [Finding(key=case.key, problem=f"Its {name} is not known.") for name in missing]
     known = len(wanted) - len({finding.key for finding in findings})
     sentence = (
-        f"Intention and query are known of {known} of {counted(len(wanted), 'moment')} with help; the "
-        "others count in no measure of what is not known."
+        f"Intention and query are known for {known} of {counted(len(wanted), 'moment')} with help; the "
+        "others are left out of the measures that need them."
     )
     return AuditCheck(
         name="intentions and queries",
@@ -103,13 +103,13 @@ def _queries(wanted: list[Case]) -> AuditCheck:
         if len(query & grams(shown)) / len(query) >= _LEAK:
             findings.append(Finding(key=case.key, problem="What is shown before it holds half of the query or more."))
     if not tested:
-        sentence = "No query of three words or more is known."
-        return AuditCheck(name="queries in what is shown", state="not tested", sentence=sentence, tested=0)
-    stand = part_of(len(findings), tested, ("query", "queries"), ("stands", "stand"))
+        return AuditCheck.not_tested("queries in what is shown", "no query of three words or more is known")
+    verbs = "has half or more of its", "have half or more of their"
+    repeat = part_of(len(findings), tested, ("query", "queries"), verbs)
     return AuditCheck(
         name="queries in what is shown",
         state="reported",
-        sentence=f"{stand} by half of its runs of three words in what is shown before it.",
+        sentence=f"{repeat} three-word sequences in what is shown before.",
         tested=tested,
         findings=tuple(findings),
     )

@@ -82,13 +82,13 @@ def _repeated_items(tasks: tuple[Case, ...]) -> AuditCheck:
         for pair in near_duplicates([ToolRow.of(item).words for item in view.items]):
             one, other = view.items[pair.first].id, view.items[pair.second].id
             kind = "; one of them is evidence" if (one in evidence) != (other in evidence) else ""
-            problem = f"{shown(one)} and {shown(other)} share {pair.likeness:.0%} of their runs of three words{kind}."
+            problem = f"{shown(one)} and {shown(other)} share {pair.likeness:.0%} of their three-word sequences{kind}."
             findings.append(Finding(key=case.key, problem=problem))
     sentence = f"{counted(len(findings), 'pair') if findings else 'No pair'} of {counted(count, 'item')} of a task "
     return AuditCheck(
         name="near duplicates among items",
         state="failed" if findings else "passed",
-        sentence=f"{sentence}{'shares' if len(findings) < 2 else 'share'} half of the runs of three words or more.",
+        sentence=f"{sentence}{'shares' if len(findings) < 2 else 'share'} half or more of their three-word sequences.",
         tested=count,
         findings=tuple(findings),
     )

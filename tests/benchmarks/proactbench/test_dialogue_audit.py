@@ -116,7 +116,7 @@ def test_triggers_outside_the_schedule_are_reported(audited):
         "reported",
         ["key1__t7: RECOVERY at turn 7; the schedule has turns 8 to 10."],
     )
-    assert check.sentence == "5 of 6 triggers stand at turns of the published schedule, a target."
+    assert check.sentence == "5 of 6 triggers are at turns of the published schedule, which is a target and no rule."
     many = sound(3, phases=("EMERGENT",) * 3, turns=(1, 2, 3))
     assert problems(audited(many)["windows"]) == ["key3: 3 EMERGENT triggers; the schedule has at most 2."]
 
@@ -132,14 +132,14 @@ def test_two_criteria_in_much_the_same_words_fail(audited):
     )
     check = audited(sound(1, trigger_points=[trigger_point(1, evaluation_rubric=same)]))["criteria"]
     assert check.state == "failed"
-    assert problems(check) == ["key1__t1: PASS and PARTIAL have 100% of their runs of three words in common."]
+    assert problems(check) == ["key1__t1: PASS and PARTIAL share 100% of their three-word sequences."]
 
 
 def test_words_that_a_rubric_shares_with_the_message_are_reported_and_never_a_fault(audited):
     shared = rubric("EMERGENT", pass_criteria=f"Takes up: {message(1, 1)}")
     check = audited(sound(1, trigger_points=[trigger_point(1, evaluation_rubric=shared)]))["rubric words in user turns"]
     assert (check.state, len(check.findings)) == ("reported", 1)
-    assert "a list to read and no fault" in check.sentence
+    assert "which alone is no fault" in check.sentence
     assert audited(sound(1))["rubric words in user turns"].findings == ()
 
 
@@ -164,7 +164,7 @@ def test_a_corpus_without_a_control_turn_fails(audited):
     check = audited(every_turn)["control turns"]
     assert check.state == "failed"
     assert "costs nothing on it" in check.sentence
-    assert "has 1 control turn, none of them in rows" in audited(sound(1))["control turns"].sentence
+    assert "has 1 control turn, none of them in controls.jsonl" in audited(sound(1))["control turns"].sentence
 
 
 def test_a_twin_of_blueprint_persona_and_style_fails_and_another_style_does_not(audited):

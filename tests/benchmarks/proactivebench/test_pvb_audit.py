@@ -70,8 +70,8 @@ def test_both_answers_in_a_question_give_nothing_away(corpus):
 def test_a_place_that_the_right_answer_always_has_is_reported(corpus):
     by_name = checks(corpus(more=9))
     # Ten of the thirteen are one entry; the other three have places of their own, or the same.
-    assert by_name["place of the answer"].state == "reported"
-    assert by_name["commonest answer"].sentence.startswith("The commonest answer of QD is right in 77%")
+    assert by_name["position of the answer"].state == "reported"
+    assert by_name["commonest answer"].sentence.endswith("is right most often in QD: in 77% of its samples.")
 
 
 def test_the_sample_fails_no_check():

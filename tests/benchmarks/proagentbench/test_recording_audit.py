@@ -21,7 +21,7 @@ def test_a_sound_recording_fails_no_check_and_is_known_by_its_files(tmp_path):
     by_name = checks(folder)
     assert [name for name, check in by_name.items() if check.state == "failed"] == []
     assert by_name["intentions and queries"].state == "passed"
-    assert by_name["queries in what is shown"].sentence.startswith("None of 1 query stands")
+    assert by_name["queries in what is shown"].sentence.startswith("None of 1 query has half or more")
     assert by_name["balance"].sentence.startswith("Help was sought at 1 of 2 moments, 50%")
 
 

@@ -29,7 +29,7 @@ def test_items_of_a_task_that_say_the_same_fail_and_what_is_evidence_is_named(tm
     folder = in_folder(tmp_path, files(corpus_document(data_points=items)))
     check = checks(folder)["near duplicates among items"]
     assert check.state == "failed"
-    assert check.findings[0].problem.endswith("of their runs of three words; one of them is evidence.")
+    assert check.findings[0].problem.endswith("of their three-word sequences; one of them is evidence.")
     other = email(
         "email_2", body="Flour went up again, says the market letter of this Monday morning.", subject="Prices"
     )

@@ -13,7 +13,7 @@ from dspy_proact.audit.auditing import part_of
 from dspy_proact.audit.check import AuditCheck, Finding, State
 from dspy_proact.benchmarks.proactbench.audit.rows import AuditedDialogue, AuditedRows
 from dspy_proact.benchmarks.proactbench.cases import OWN_ROW, controls_of
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import trigger_key
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROLS_FILE, trigger_key
 from dspy_proact.benchmarks.proactbench.types import Dialogue, Phase, Trigger
 from dspy_proact.evidence import Passage, words_of
 from dspy_proact.plain_text import shortened
@@ -28,6 +28,8 @@ _PHASES = list(Phase)
 _QUOTED = re.compile(r"[\"\u201c\u201e\u00ab]([^\"\u201c\u201d\u201e\u00ab\u00bb]{2,})[\"\u201d\u201c\u00bb]")
 _LEAST_QUOTED = 3
 """Words of a quote that is looked for: fewer stand in any conversation, or in none by chance."""
+Triggers = Sequence[tuple[str, tuple[Dialogue, Trigger]]]
+"""By its key, each trigger with its dialogue."""
 
 
 def dialogue_checks(rows: AuditedRows) -> Iterator[AuditCheck]:
@@ -44,17 +46,10 @@ def dialogue_checks(rows: AuditedRows) -> Iterator[AuditCheck]:
     yield _swaps(rows)
 
 
-Triggers = Sequence[tuple[str, tuple[Dialogue, Trigger]]]
-
-
 def _check(name: str, findings: Sequence[Finding], tested: int, sentence: str, bar: bool = True) -> AuditCheck:
     """A check that fails by any finding where it has a bar."""
     state: State = "reported" if not bar else "failed" if findings else "passed"
     return AuditCheck(name=name, state=state, sentence=sentence, tested=tested, findings=tuple(findings))
-
-
-def _not_tested(name: str, why: str) -> AuditCheck:
-    return AuditCheck(name=name, state="not tested", sentence=f"{why[0].upper()}{why[1:]}.", tested=0)
 
 
 def _windows(rows: AuditedRows) -> AuditCheck:
@@ -74,23 +69,25 @@ def _windows(rows: AuditedRows) -> AuditCheck:
             for phase, count in counts.items()
             if count > MOST_IN_A_PHASE
         ]
-    within = f"{len(triggers) - outside} of {counted(len(triggers), 'trigger')}"
-    sentence = f"{within} {'stands' if len(triggers) == 1 else 'stand'} at turns of the published schedule, a target."
+    within = part_of(len(triggers) - outside, len(triggers), ("trigger", "triggers"), ("is", "are"))
+    sentence = f"{within} at turns of the published schedule, which is a target and no rule."
     return _check("windows", findings, len(triggers), sentence, bar=False)
 
 
 def _order(rows: AuditedRows) -> AuditCheck:
     """Phases that come back: after RECOVERY the task is done, and nothing can emerge."""
-    findings, tested = list[Finding](), 0
+    findings, tested, mixed = list[Finding](), 0, set[str]()
     for one in rows.dialogues:
         tested += len(one.dialogue.triggers) > 1
         for before, after in pairwise(one.dialogue.triggers):
             if _PHASES.index(after.rubric.phase) < _PHASES.index(before.rubric.phase):
                 kinds = f"{after.rubric.phase} at turn {after.turn} follows {before.rubric.phase} at {before.turn}"
                 findings.append(Finding(key=trigger_key(one.key, after.turn), problem=f"{kinds}."))
+                mixed.add(one.key)
     if not tested:
-        return _not_tested("order of phases", "no dialogue has two triggers")
-    sentence = f"{counted(tested, 'dialogue')} with several triggers, of which {len(findings) or 'none'} out of order."
+        return AuditCheck.not_tested("order of phases", "no dialogue has two triggers")
+    nouns = "dialogue with several triggers", "dialogues with several triggers"
+    sentence = f"{part_of(len(mixed), tested, nouns)} a phase that comes back after a later one."
     return _check("order of phases", findings, tested, sentence)
 
 
@@ -101,7 +98,7 @@ def _criteria(triggers: Triggers) -> AuditCheck:
         rubric = trigger.rubric
         texts = {"PASS": rubric.pass_criteria, "PARTIAL": rubric.partial_criteria, "FAIL": rubric.fail_criteria}
         findings += [
-            Finding(key=key, problem=f"{one} and {other} have {alike:.0%} of their runs of three words in common.")
+            Finding(key=key, problem=f"{one} and {other} share {alike:.0%} of their three-word sequences.")
             for one, other in combinations(texts, 2)
             if (alike := likeness(texts[one], texts[other])) >= ALIKE
         ]
@@ -112,7 +109,7 @@ def _criteria(triggers: Triggers) -> AuditCheck:
 
 
 def _rubric_words(triggers: Triggers) -> AuditCheck:
-    """Triggers at which the user's message has a run of three words of what passes."""
+    """Triggers whose user message has three words in a row of the PASS criterion."""
     findings = list[Finding]()
     for key, (dialogue, trigger) in triggers:
         shared = grams(trigger.rubric.pass_criteria) & grams(dialogue.turns[trigger.turn - 1].user)
@@ -120,14 +117,14 @@ def _rubric_words(triggers: Triggers) -> AuditCheck:
             shown = " and ".join(repr(run) for run in runs[:2])
             findings.append(Finding(key=key, problem=f"The message and the PASS criterion share {shown}."))
     sentence = (
-        f"{len(findings)} of {counted(len(triggers), 'trigger')} {'has' if len(findings) == 1 else 'have'} such: "
-        "a list to read and no fault, since in a trial 10 of 15 sound triggers had, and no planted leak."
+        f"{part_of(len(findings), len(triggers), ('trigger', 'triggers'))} three words in a row of the PASS criterion "
+        "in the user's message, which alone is no fault: in a trial 10 of 15 sound triggers had, and no planted leak."
     )
     return _check("rubric words in user turns", findings, len(triggers), sentence, bar=False)
 
 
 def _quotes(triggers: Triggers) -> AuditCheck:
-    """What rubrics quote, looked for in what the user said by then; it fails where it stands in a later turn alone."""
+    """Quotes in rubrics that the user has not said by then; it fails where one stands only in a later turn."""
     late, absent, quotes = list[Finding](), list[Finding](), 0
     for key, (dialogue, trigger) in triggers:
         before = Passage("\n".join(turn.user for turn in dialogue.turns[: trigger.turn]))
@@ -146,10 +143,10 @@ def _quotes(triggers: Triggers) -> AuditCheck:
                 problem = f"Its rubric quotes {shortened(quote)!r}, which nobody says; it may be of a response."
                 absent.append(Finding(key=key, problem=problem))
     if not quotes:
-        return _not_tested("quotes in rubrics", f"no PASS criterion quotes {_LEAST_QUOTED} words or more")
+        return AuditCheck.not_tested("quotes in rubrics", f"no PASS criterion quotes {_LEAST_QUOTED} words or more")
     sentence = (
-        f"Of {counted(quotes, 'quote')} in PASS criteria {quotes - len(late) - len(absent)} stand in the conversation "
-        f"by then, {len(late) or 'none'} in a later message alone."
+        f"Of {counted(quotes, 'quote')} in PASS criteria, {quotes - len(late) - len(absent)} stand in the conversation "
+        f"up to the trigger, {len(late) or 'none'} only in a later message."
     )
     check = _check("quotes in rubrics", [*late, *absent], quotes, sentence)
     return check if late or not absent else check.model_copy(update={"state": "reported"})
@@ -161,9 +158,7 @@ def _controls(rows: AuditedRows) -> AuditCheck:
     own = sum(OWN_ROW in case.meta for case in cases)
     none = "It has no control turn: a response that always offers something costs nothing on it."
     turns = counted(len(cases), "control turn")
-    sentence = (
-        f"It has {turns}, {own or 'none'} of them in {'a row' if own == 1 else 'rows'} of controls." if cases else none
-    )
+    sentence = f"It has {turns}, {own or 'none'} of them in {CONTROLS_FILE}." if cases else none
     findings = [] if cases else [Finding(key="", problem=none)]
     return _check("control turns", findings, len(rows.corpus.dialogues), sentence)
 
@@ -180,7 +175,7 @@ def _twins(rows: AuditedRows) -> AuditCheck:
         for key in keys[1:]
     ]
     if len(rows.dialogues) < 2:
-        return _not_tested("blueprint twins", "it takes two dialogues")
+        return AuditCheck.not_tested("blueprint twins", "it takes two dialogues")
     repeat = part_of(len(findings), len(rows.dialogues), ("dialogue", "dialogues"), ("repeats", "repeat"))
     sentence = f"{repeat} blueprint, persona and style."
     return _check("blueprint twins", findings, len(rows.dialogues), sentence)
@@ -204,7 +199,9 @@ def _anchors(rows: AuditedRows) -> AuditCheck:
                 findings.append(Finding(key=one.key, problem=problem))
         findings += _needs(one)
     if not tested and not findings:
-        return _not_tested("planted facts", "rows do not say what was planted, as those of `generate` do")
+        return AuditCheck.not_tested(
+            "planted facts", "the rows do not say what was planted; those that `generate` makes do"
+        )
     faults = counted(len(findings), "fault") if findings else "no fault"
     sentence = f"{counted(tested, 'planted fact')}, each with its quote and turn: {faults}."
     return _check("planted facts", findings, tested, sentence)
@@ -250,7 +247,7 @@ def _swaps(rows: AuditedRows) -> AuditCheck:
             if words_of(key) and f" {' '.join(words_of(key))} " in words
         ]
     if not tested:
-        return _not_tested("swapped controls", "no control is a trigger's conversation without its facts")
+        return AuditCheck.not_tested("swapped controls", "no control is a trigger's conversation without its facts")
     count = len({finding.key for finding in findings})
     hold = part_of(count, tested, ("swapped control", "swapped controls"), ("still holds", "still hold"))
     return _check("swapped controls", findings, tested, f"{hold} words of a fact that was taken out.")

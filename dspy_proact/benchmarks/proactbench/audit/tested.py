@@ -69,10 +69,6 @@ def checks_of(triggers: Sequence[TestedTrigger], assistant: str, auditor: str) -
     yield _planted(triggers)
 
 
-def _not_tested(name: str, why: str) -> AuditCheck:
-    return AuditCheck(name=name, state="not tested", sentence=why, tested=0)
-
-
 def _facts(triggers: Sequence[TestedTrigger], auditor: str) -> AuditCheck:
     located = sum(bool(one.facts) for one in triggers)
     findings = [Finding(key=one.key, problem=one.reason) for one in triggers if one.reason]
@@ -87,7 +83,7 @@ def _anchor_test(triggers: Sequence[TestedTrigger], assistant: str) -> AuditChec
     """Passed where the interval of the difference lies above zero; a trigger without one is a finding."""
     name, shown = "anchor test", effect(triggers)
     if not shown.triggers:
-        return _not_tested(name, "No trigger has graded responses with its facts and without.")
+        return AuditCheck.not_tested(name, "No trigger has graded responses with its facts and without")
     arms = f"{percent(shown.with_anchors)} % pass with the facts and {percent(shown.without_anchors)} % without"
     of = f"{counted(shown.triggers, 'trigger')} of {counted(shown.personas, 'persona')}"
     sentence = f"Of responses by {assistant}, told to look, {arms}: {points_of(shown.difference)} points, on {of}."
@@ -111,7 +107,7 @@ def _anchor_test(triggers: Sequence[TestedTrigger], assistant: str) -> AuditChec
 def _left_out(triggers: Sequence[TestedTrigger]) -> AuditCheck:
     name, tested = "leave one fact out", [one for one in triggers if one.left_out]
     if not tested:
-        return _not_tested(name, "No CRITICAL trigger with several facts was tested.")
+        return AuditCheck.not_tested(name, "No CRITICAL trigger with several facts was tested")
     findings = [
         Finding(key=one.key, problem=f"{grades.count(Grade.PASS)} of {len(grades)} responses pass without {fact}.")
         for one in tested
@@ -128,14 +124,14 @@ def _audits(triggers: Sequence[TestedTrigger], auditor: str) -> AuditCheck:
     audited = [(one, one.audit, one.rubric) for one in triggers if one.audit and one.rubric]
     name = "audit of rubrics"
     if not audited:
-        return _not_tested(name, "No rubric was audited.")
+        return AuditCheck.not_tested(name, "No rubric was audited")
     findings = [
         Finding(key=one.key, problem=reason)
         for one, audit, rubric in audited
         for reason in rubric_findings(audit.model_copy(update={"advice": ""}), rubric)
     ]
     objected = part_of(len({finding.key for finding in findings}), len(audited), ("rubric", "rubrics"))
-    sentence = f"{objected} something against it, as {auditor} says; models err about rubrics, so read them."
+    sentence = f"{objected} an objection from {auditor}; models err about rubrics, so read them."
     return AuditCheck(name=name, state="reported", sentence=sentence, tested=len(audited), findings=tuple(findings))
 
 
@@ -144,7 +140,7 @@ def _planted(triggers: Sequence[TestedTrigger]) -> AuditCheck:
     name, cells = "planted assistants", planted_cells(triggers)
     tested = sum(bool(one.matrix) for one in triggers)
     if not tested:
-        return _not_tested(name, "No planted assistant answered; `proof=full` has them answer.")
+        return AuditCheck.not_tested(name, "No planted assistant answered; `proof=full` has them answer")
     missed = [(who, phase, cell) for who, row in cells.items() for phase, cell in row.items() if cell.missed]
     findings = tuple(
         Finding(
