@@ -97,6 +97,7 @@ def test_sound_tasks_are_solved_from_all_their_evidence_and_from_nothing_less(te
     clause = "from the evidence alone hosted_vllm/any solves 100 % (95 % 48 to 100), from less at most 52 %"
     assert clause in audit.headline.text or f"{clause[0].upper()}{clause[1:]}." in audit.headline.caveats
     assert len(audit.headline.text.split()) <= 30
+    assert "<dt>Model as adversary</dt><dd><bdi>hosted_vllm/any</bdi></dd>" in audit.to_html()
 
 
 def test_a_facet_that_stands_nowhere_fails_the_bar_and_every_task_is_named(tests_of, tmp_path):
