@@ -28,7 +28,7 @@ def tables(text):
     return [table_rows(block)[2:] for block in blocks]
 
 
-SOAKS = [f"{name}_soak.py" for name in ("kill", "compile", "generation", "fault", "hostile", "label")]
+SOAKS = [f"{name}_soak.py" for name in ("kill", "compile", "generation", "publication", "fault", "hostile", "label")]
 
 
 @pytest.mark.parametrize("name", SOAKS)

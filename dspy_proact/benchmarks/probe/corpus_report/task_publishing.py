@@ -145,7 +145,7 @@ def publishing() -> Publishing:
             ),
         ),
         describe=describe,
-        metric="end_to_end",
+        metric="task",
         further=rows_of,
         items=("task", "tasks"),
         groups=("persona", "personas"),
