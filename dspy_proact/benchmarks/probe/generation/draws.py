@@ -103,6 +103,8 @@ class PersonSetting:
         days = [self.today - timedelta(days=back) for back in range(DAYS)]
         days = [day for day in days if day.weekday() < 5]
         minute = self.between((_OPENS, _CLOSES - 1), "minute", *item)
+        if kind == "event":
+            minute -= minute % 15  # as calendars have them
         begins = datetime.combine(days[self.draw("day", *item) % len(days)], time(minute // 60, minute % 60))
         ends = begins + timedelta(minutes=_LENGTHS[self.draw("length", *item) % len(_LENGTHS)])
         id_ = f"item_{self.draw('id', *item) % 16**8:08x}"

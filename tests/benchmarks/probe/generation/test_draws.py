@@ -52,6 +52,7 @@ def test_today_is_a_weekday_and_times_lie_in_the_working_hours_of_28_days():
             assert start <= begins.date() <= end
             assert begins.weekday() < 5
             assert 8 <= begins.hour < 18
+            assert begins.minute % 15 == 0
             assert 30 <= (ends - begins).total_seconds() / 60 <= 90
     assert setting().stamps("email", 1)["end"] == ""
 
