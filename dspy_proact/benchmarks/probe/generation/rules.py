@@ -237,7 +237,10 @@ def action_rules(
                 reasons.append(f"No other action has the type {action.type} of {action.id}; give it to some.")
             sizes, size = [len(other.parameters) for other in others], len(action.parameters)
             if not min(sizes) <= size <= max(sizes):
-                reasons.append(f"{action.id} has {size} parameters, others {min(sizes)} to {max(sizes)}.")
+                reasons.append(
+                    f"{action.id} has {size} parameters, others {min(sizes)} to {max(sizes)}; give it as many "
+                    "as others have, or give others as many."
+                )
     return reasons
 
 

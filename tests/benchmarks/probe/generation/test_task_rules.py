@@ -193,7 +193,10 @@ SIGNATURES = [
     ({"id": "ask_bodil_krag"}, ["ask_bodil_krag names 'Bodil Krag'; what is particular is the value of a parameter."]),
     ({"constraints": ["By 20 March"]}, ["request_signature names a date"]),
     ({"description": "Send 84 samples."}, ["request_signature names '84 samples'"]),
-    ({"parameters": TWO}, ["request_signature has 2 parameters, others 3 to 3."]),
+    (
+        {"parameters": TWO},
+        ["request_signature has 2 parameters, others 3 to 3; give it as many as others have, or give others as many."],
+    ),
     ({"parameters": [*TWO, TWO[0]]}, ["request_signature: two parameters are called 'signer'."]),
     (
         {"type": "make_phone_call"},
