@@ -184,8 +184,7 @@ class FileChecks:
                     findings.append(Finding(key=second, problem=problem))
         name, count = "order of shared items", counted(pairs, "pair")
         if not pairs:
-            sentence = "No two tasks of a person share an item."
-            return AuditCheck(name=name, state="not tested", sentence=sentence, tested=0)
+            return AuditCheck.not_tested(name, "no two tasks of a person share an item")
         none = f"{len(findings):,}" if findings else "none"
         sentence = f"In {none} of {count} of tasks, the items that both have stand in another order."
         # Another order in the next task tells a program nothing, which sees one.

@@ -151,7 +151,7 @@ class _Gates:
         else:
             few = f"a test takes {ENOUGH_TASKS} tasks of {ENOUGH_PEOPLE} people, and these are {tasks:,} of {people:,}"
             for name in (*METADATA, ACTIONS):
-                yield AuditCheck(name=name, state="not tested", sentence=f"{few[0].upper()}{few[1:]}.", tested=0)
+                yield AuditCheck.not_tested(name, few)
             for name in BLIND if tasks else ():
                 sentence = f"{self._ruled(name).sentence}; {few}."
                 yield AuditCheck(name=name, state="not tested", sentence=sentence, tested=tasks)

@@ -186,7 +186,7 @@ def solvable(solved: SolvedShare | None, answer: str, by: str = "", *, is_repeat
     """
     name = "solvable"
     if solved is None or solved.share.value is None:
-        return AuditCheck(name=name, state="not tested", sentence=f"No {answer} was graded.", tested=0)
+        return AuditCheck.not_tested(name, f"no {answer} was graded")
     answers, low, high = f"{answer[0].upper()}{answer[1:]}s{by}", solved.share.low, solved.share.high
     sentence = f"{answers} from the evidence alone solve {_of_tasks(solved)}; the bar is {100 * SOLVABLE:.0f} %"
     state = "passed" if solved.share.value >= SOLVABLE else "failed"
@@ -205,7 +205,7 @@ def from_less(less: SolvedShare | None, of: str = "") -> AuditCheck:
     """How often first answers solve tasks without an item of the evidence; `of` ends the sentence."""
     name = "less than the evidence"
     if less is None or less.share.value is None:
-        return AuditCheck(name=name, state="not tested", sentence="No answer from less was graded.", tested=0)
+        return AuditCheck.not_tested(name, "no answer from less was graded")
     sentence = f"Without one item of the evidence, or from one alone, first answers solve {_of_tasks(less)}{of}."
     return AuditCheck(name=name, state="reported", sentence=sentence, tested=less.tasks, estimate=less.share)
 
@@ -220,8 +220,7 @@ def by_shortcut(shortcut: SolvedShare | None, of: str = "", then: str = "") -> A
     """
     name = "without any text"
     if shortcut is None or not shortcut.graded:
-        sentence = "No answer of an adversary was graded."
-        return AuditCheck(name=name, state="not tested", sentence=sentence, tested=0)
+        return AuditCheck.not_tested(name, "no answer of an adversary was graded")
     tasks = f"{counted(shortcut.tasks, 'task')}{of}"
     bound = "no bound" if shortcut.bound is None else f"95 %: at most {share(shortcut.bound)} %"
     sentence = f"An adversary who sees no text solves {shortcut.solved} of {tasks} ({bound})"
