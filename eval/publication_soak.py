@@ -19,10 +19,11 @@ import time
 from pathlib import Path
 
 from dspy_proact import Generation
+from dspy_proact.publish.parts import Source, threshold_of
 from dspy_proact.publish.publication import publish
 from dspy_proact.publish.publishing import Owner
 
-SEED, SHARE = 20261129, 0.5
+SEED = 20261129
 SIZES = {"proactbench": 6, "probe": 4}
 OWNER = Owner(licence="cc-by-4.0", contact="Nobody", date="2026-11-29")
 LEFT = re.compile(r".+\.\d+\.new")
@@ -38,12 +39,21 @@ def contents(*folders: Path) -> dict[str, bytes]:
     }
 
 
+def middle_share(mine: Path) -> float:
+    """By which half of the groups are held back."""
+    source = Source.of(mine, (), None)
+    digest, groups = source.claim.identity.digest(), source.part("public", 0.0).groups
+    thresholds = sorted(threshold_of(digest, group) for group in groups)
+    return sum(thresholds[len(thresholds) // 2 - 1 :][:2]) / 2
+
+
 def soak(benchmark: str, folder: Path, kills: int, moment: random.Random) -> bool:
     """Whether a corpus of a benchmark ends as it must; prints what was done."""
     mine, out = folder / "mine", folder / "public"
     both = (out, out.with_name("public-held-back"))
     Generation(items=SIZES[benchmark], proof="none", benchmark=benchmark).run(mine)
-    publish(mine, out, held_back=SHARE, owner=OWNER)
+    share = middle_share(mine)
+    publish(mine, out, held_back=share, owner=OWNER)
     expected, partly, wrong = contents(*both), 0, 0
     command = [sys.executable, __file__, "--publish", mine, "--out", out]
 
@@ -64,7 +74,7 @@ def soak(benchmark: str, folder: Path, kills: int, moment: random.Random) -> boo
         there = contents(*both)
         partly += 0 < len(there) < len(expected)
         wrong += any(expected.get(name) != data for name, data in there.items())
-    publish(mine, out, held_back=SHARE, owner=OWNER)
+    publish(mine, out, held_back=share, owner=OWNER)
     unequal = sorted(name for name in {*expected, *contents(*both)} if expected.get(name) != contents(*both).get(name))
     print(
         f"{benchmark}: {kills} kills, {partly} of them with some files written; files that were not those of the "
@@ -81,7 +91,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.publish:
-        publish(options.publish, options.out, held_back=SHARE, owner=OWNER)
+        publish(options.publish, options.out, held_back=middle_share(options.publish), owner=OWNER)
         return
     moment, kills = random.Random(SEED), 2 if options.quick else options.kills
     with tempfile.TemporaryDirectory() as name:

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from builders.made_corpus import made_corpus
+from builders.made_corpus import made_corpus, middle_share
 
 pytestmark = pytest.mark.usefixtures("proactbench")
 
@@ -24,7 +24,7 @@ def mine(proact):
 
 
 def test_the_published_folder_is_scored_and_the_held_back_one_as_well_and_neither_run_mixes_them(proact, mine):
-    status, out, err = proact("generate", "publish", mine, "--held-back", 0.5, "--licence", "CC-BY-4.0")
+    status, out, err = proact("generate", "publish", mine, "--held-back", middle_share(mine), "--licence", "CC-BY-4.0")
     assert (status, out) == (0, "")
     assert "In mine-published: " in err
     assert "In mine-published-held-back, never to be published: " in err
@@ -39,7 +39,7 @@ def test_the_published_folder_is_scored_and_the_held_back_one_as_well_and_neithe
 
 
 def test_no_judge_is_tuned_on_a_run_of_what_is_held_back(proact, mine):
-    assert proact("generate", "publish", mine, "--held-back", 0.5)[0] == 0
+    assert proact("generate", "publish", mine, "--held-back", middle_share(mine))[0] == 0
     assert proact("eval", "--corpus", "mine-published-held-back", "--out", "run")[0] == 0
     assert proact("label", "sheet", "run", "--out", "sheet.csv")[0] == 0
     with Path("sheet.csv").open(encoding="utf-8-sig", newline="") as file:
@@ -54,7 +54,9 @@ def test_no_judge_is_tuned_on_a_run_of_what_is_held_back(proact, mine):
 
 
 def test_what_was_published_is_printed_as_json(proact, mine):
-    status, out, err = proact("generate", "publish", mine, "--held-back", 0.5, "--out", "public", "--json")
+    status, out, err = proact(
+        "generate", "publish", mine, "--held-back", middle_share(mine), "--out", "public", "--json"
+    )
     document = json.loads(out)
     assert (status, err) == (0, "")
     assert (document["out"], document["held_back_in"]) == ("public", "public-held-back")

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from builders.made_corpus import ITEMS, made_corpus
+from builders.made_corpus import ITEMS, made_corpus, middle_share
 
 from dspy_proact import Evaluation, Generation, ProactBench, Scope
 from dspy_proact.compile.assistant_target import AssistantTarget
@@ -22,7 +22,6 @@ from dspy_proact.publish.publishing import Owner, PublicationRecord
 from dspy_proact.runs import RunFolder
 
 pytestmark = pytest.mark.usefixtures("proactbench")
-SHARE = 0.5
 
 
 @pytest.fixture
@@ -34,7 +33,7 @@ def mine(tmp_path):
 @pytest.fixture
 def both(mine, tmp_path):
     """The part that is published, and the one that is held back."""
-    made = publish(mine, tmp_path / "public", held_back=SHARE)
+    made = publish(mine, tmp_path / "public", held_back=middle_share(mine))
     assert made.held_back is not None
     return made.path, made.held_back
 
@@ -116,7 +115,7 @@ def test_which_personas_are_held_back_stays_when_the_corpus_grows(tmp_path):
     Generation(items=9, proof="none").run(many)
     parts = []
     for folder in (few, many):
-        made = publish(folder, held_back=SHARE)
+        made = publish(folder, held_back=middle_share(few))
         parts.append([{row["uuid"] for row in rows(path)} for path in (made.path, made.held_back)])
     (public, hidden), (more_public, more_hidden) = parts
     assert public < more_public or hidden < more_hidden
@@ -229,7 +228,7 @@ def test_how_far_reviewers_agree_counts_items_that_several_reviewed_and_not_what
 
 
 def test_an_edit_of_a_dialogue_that_is_held_back_stands_in_that_part_alone(mine, tmp_path):
-    made = publish(mine, tmp_path / "public", reviews=reviews_of(mine, *["edit"] * ITEMS), held_back=SHARE)
+    made = publish(mine, tmp_path / "public", reviews=reviews_of(mine, *["edit"] * ITEMS), held_back=middle_share(mine))
     for folder in (made.path, made.held_back):
         assert {edit["item"] for edit in rows(folder, "edits.jsonl")} == {row["unique_id_eval"] for row in rows(folder)}
 
@@ -270,7 +269,7 @@ def test_no_path_endpoint_key_price_time_or_reviewer_stands_in_what_is_published
         *reviews_of(mine, "edit", "reject", "accept", reviewer=secret["reviewer"]),
         *reviews_of(mine, "edit", "reject", "accept", reviewer="ben"),
     ]
-    made = publish("mine", "public", held_back=SHARE, reviews=reviews, owner=Owner(licence="cc-by-4.0"))
+    made = publish("mine", "public", held_back=middle_share(mine), reviews=reviews, owner=Owner(licence="cc-by-4.0"))
     everything = b"\n".join(contents(made.path).values())
     assert made.held_back is not None
     for word in (*secret.values(), str(tmp_path), made.held_back.name, "/srv/", "hosted_vllm//"):
@@ -325,13 +324,13 @@ def test_publishing_twice_writes_the_same_bytes_wherever_the_corpus_lies(mine, t
         reviews_of(mine, "edit", "reject"),
         Owner("cc-by-4.0", "A name", "Ann", "https://x.org", "t", "2026-11-29"),
     )
-    first = publish(mine, tmp_path / "first", reviews=reviews, held_back=SHARE, owner=owner)
+    first = publish(mine, tmp_path / "first", reviews=reviews, held_back=middle_share(mine), owner=owner)
     elsewhere = Path(shutil.copytree(mine, tmp_path / "below" / "other"))
-    second = publish(elsewhere, tmp_path / "second", reviews=reviews, held_back=SHARE, owner=owner)
+    second = publish(elsewhere, tmp_path / "second", reviews=reviews, held_back=middle_share(mine), owner=owner)
     assert contents(first.path) == contents(second.path)
     assert contents(first.held_back) == contents(second.held_back)
     times = {path: path.stat().st_mtime_ns for path in first.path.iterdir()}
-    publish(mine, tmp_path / "first", reviews=reviews, held_back=SHARE, owner=owner)
+    publish(mine, tmp_path / "first", reviews=reviews, held_back=middle_share(mine), owner=owner)
     assert {path: path.stat().st_mtime_ns for path in first.path.iterdir()} == times
 
 
@@ -340,7 +339,7 @@ def test_a_publication_that_was_killed_is_completed(both, mine, tmp_path):
     for folder in both:
         (folder / "README.md").unlink()
         (folder / "final_dialogues.jsonl").rename(folder / "final_dialogues.jsonl.123.new")
-    publish(mine, tmp_path / "public", held_back=SHARE)
+    publish(mine, tmp_path / "public", held_back=middle_share(mine))
     assert [contents(folder) for folder in both] == expected
 
 
@@ -351,7 +350,7 @@ def test_a_folder_with_anything_else_is_refused_and_left_as_it_is(both, mine, tm
         before = contents(tmp_path)
         path.write_text(text)
         with pytest.raises(RunError, match=f"{path.name}: is not of this publication; delete the folder"):
-            publish(mine, tmp_path / "public", held_back=SHARE)
+            publish(mine, tmp_path / "public", held_back=middle_share(mine))
         assert {**contents(tmp_path), path.relative_to(tmp_path).as_posix(): b""} == {
             **before,
             path.relative_to(tmp_path).as_posix(): b"",

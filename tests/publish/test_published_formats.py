@@ -8,7 +8,7 @@ import datasets
 import mlcroissant
 import pytest
 import yaml
-from builders.made_corpus import made_corpus
+from builders.made_corpus import made_corpus, middle_share
 
 from dspy_proact import Generation
 from dspy_proact.publish.card import SPLIT, language_code, yaml_of
@@ -32,7 +32,7 @@ OWNER = Owner(
 @pytest.fixture(scope="module")
 def public(tmp_path_factory):
     folder = tmp_path_factory.mktemp("formats") / "public"
-    return publish(made_corpus(), folder, held_back=0.5, owner=OWNER).path
+    return publish(made_corpus(), folder, held_back=middle_share(made_corpus()), owner=OWNER).path
 
 
 def rows(folder, name):

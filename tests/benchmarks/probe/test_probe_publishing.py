@@ -9,6 +9,7 @@ from tempfile import mkdtemp
 import datasets
 import mlcroissant
 import pytest
+from builders.made_corpus import middle_share
 
 from dspy_proact import Evaluation, Generation
 from dspy_proact.benchmarks.probe.benchmark import Probe
@@ -41,7 +42,12 @@ def mine(tmp_path):
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
-    made = publish(made_tasks(), tmp_path_factory.mktemp("probe") / "public", held_back=0.5, owner=Owner(licence="mit"))
+    made = publish(
+        made_tasks(),
+        tmp_path_factory.mktemp("probe") / "public",
+        held_back=middle_share(made_tasks()),
+        owner=Owner(licence="mit"),
+    )
     return made.path, made.held_back
 
 
