@@ -134,6 +134,6 @@ def _stage(system: str, messages: list[tuple[str, str]]) -> str:
     if "audit" in outputs:
         return "audit of actions" if "actions" in fields else "audit of bottlenecks"
     if "review" in outputs:
-        return "review of distractors" if "ledger" in fields else "review of evidence"
+        return "review of distractors" if "bottlenecks" in fields else "review of evidence"
     known = ("world", "bottlenecks", "actions", "items", "written", "parameters", "distractors", "shortcut")
     return next((name for name in known if name in outputs), "answer")
