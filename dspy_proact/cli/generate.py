@@ -69,7 +69,7 @@ def brief(chosen: BenchmarkChoice, model: NamedModel, about: Path | None, gate: 
         option.choice(
             "--proof",
             ("full", "light", "none"),
-            "Test that a pass depends on the planted facts: `light` with one sample each; `none` makes drafts.",
+            "Test that each item measures something: `light` with one sample each; `none` makes drafts.",
         ),
     ),
     GATE,

@@ -230,9 +230,13 @@ _SCREENS = {"DISPLAY", "WAYLAND_DISPLAY"}
         option.number("--seed", click.IntRange(0, _MOST), "Seed of the draw.", "N", default=0),
         option.flag("--disputed", "Responses on which judges disagree first; no score is corrected by these."),
         option.flag("--pairs", "Of two RUNs: raters say which of two responses is better."),
-        option.flag("--review", "Of a CORPUS in place of RUNs: people accept, edit or reject its items."),
+        option.flag("--review", "People accept, edit or reject the items of a CORPUS, in place of RUNs."),
         option.number(
-            "--double-share", option.Between(0, 1), "With --review: share of the items for two people.", "SHARE", 0.2
+            "--double-share",
+            option.Between(0, 1),
+            "With --review: share of the items that two people review.",
+            "SHARE",
+            0.2,
         ),
     ),
     Section(
@@ -277,7 +281,7 @@ def serve(
     `agree --ratings`, `report --ratings` and `optimize judge` read the file.
 
     With --review people read the items of CORPUS, a file or folder as `eval --corpus` takes it, accept, edit or reject
-    each, and say how real it reads. The corpus stays as it is. --draw, --raters and --seed are of its items.
+    each, and say how real it reads. The corpus stays as it is. --draw, --raters and --seed apply to its items.
     """
     try:
         from dspy_proact.label.serving import open_study

@@ -102,7 +102,7 @@ def publish(
     if made.held_back and record.held_back:
         say(f"In {made.held_back}, never to be published: {counted(record.held_back.items, *made.items)}.")
     if record.licence == "unknown":
-        say("No licence is named: nobody may use it. Name one with --licence, in another folder.")
+        say("No licence is named, so that nobody may use it: name one with --licence, and another folder with --out.")
     if record.reviews is None:
         say("Nobody has reviewed it, and its card says so.")
     of = chosen.words or (["--benchmark", record.benchmark] if record.benchmark != DEFAULT_BENCHMARK else [])

@@ -335,7 +335,7 @@ def compare(
 @verb(
     "leaderboard",
     READ_BENCHMARK,
-    corpus_option("Rank runs on this corpus alone, such as a published one of your own, without published scores."),
+    corpus_option("Rank runs on this corpus, such as one of your own, without published scores."),
     Section(
         Heading.OUTPUT,
         option.file("--html", "Write a page for a browser: every model by stratum; - for standard output."),
@@ -360,7 +360,7 @@ def leaderboard(
     A run is ranked among them if it was made under their conditions; any other run, and a results file, stands below
     the line. The strict score ranks, in which unscored cases count 0; published scores leave them out.
 
-    With --corpus the RUNs on it are ranked among themselves, where they are judged alike.
+    With --corpus the RUNs on it are ranked among themselves, if they have one judge and the same settings.
     """
     from dspy_proact.report import leaderboard as put_in_order
     from dspy_proact.report import leaderboard_document, print_leaderboard

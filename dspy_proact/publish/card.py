@@ -146,7 +146,7 @@ def _body(facts: CardFacts) -> Iterator[str]:
         "`croissant.json` describes the files, and `SHA256SUMS` has their hashes."
     )
     yield ""
-    yield "## What is known of it"
+    yield "## What is known about it"
     yield ""
     yield from checked(facts)
     yield ""
@@ -178,15 +178,15 @@ def checked(facts: CardFacts) -> Iterator[str]:
 
 
 def held_back(facts: CardFacts) -> str:
-    """What is kept apart, and how it can be proved later."""
+    """What is not published, and how that can be proved later."""
     held, publishing = facts.record.held_back, facts.publishing
     if held is None:
         return "Nothing: all of it is here, and may get into training data."
     of = f"{held.groups} of {counted(held.groups + facts.record.groups, *publishing.groups)}"
     return (
         f"{counted(held.items, *publishing.items)} of {of}, chosen by a hash, are not in this folder and not "
-        f"published. The sha256 of their list of hashes is `{held.sha256}`: by it whoever has them can prove that they "
-        "are what this card speaks of. `dspy-proact optimize` refuses them."
+        f"published. The sha256 of their list of hashes is `{held.sha256}`, which proves later which they were. "
+        "`dspy-proact optimize` refuses them."
     )
 
 

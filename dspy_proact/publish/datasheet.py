@@ -47,7 +47,7 @@ def _composition(facts: CardFacts) -> Iterator[str]:
     yield ""
     yield f"- Language: {code(facts.description.language)}"
     yield f"- Recommended split: all of it is for testing. {held_back(facts)}"
-    yield "- Nobody in it is real, as far as models invent; nothing was collected from people."
+    yield "- Models invented the people in it; nothing was collected from people."
 
 
 def _collection(facts: CardFacts) -> Iterator[str]:
@@ -83,6 +83,5 @@ def _distribution(facts: CardFacts) -> Iterator[str]:
 
 
 def _maintenance(facts: CardFacts) -> Iterator[str]:
-    who = code(facts.owner.contact) if facts.owner.contact else "nobody who is named"
-    yield f"- Maintained by {who}."
+    yield f"- Maintained by {code(facts.owner.contact)}." if facts.owner.contact else "- No maintainer is named."
     yield "- A corrected corpus is another one: its hash differs, and scores on the two are not comparable."

@@ -38,10 +38,10 @@ from dspy_proact.publish.publishing import (
 
 EDITS = "edits.jsonl"
 PartName = Literal["public", "held back"]
-Named = str | Path | Sequence[Review]
+ReviewSource = str | Path | Sequence[Review]
 """Reviews, or the file of them."""
 _FOLDERS = re.compile(r"[/~.]|[A-Za-z]:|.*\\")
-"""Begins a path, such as a server of one's own names its model by."""
+"""The beginning of a path, by which local servers name their models."""
 
 
 @dataclass(frozen=True)
@@ -71,16 +71,16 @@ class Reviewed:
     """Files with the reviews applied."""
 
     @classmethod
-    def of(cls, declared: Benchmark[Any, Any], folder: Path, named: Named) -> "Reviewed | None":
-        """What reviews decide; None where there are none. Raises a `UsageError` or `CorpusError` as they say."""
-        reviews = read_reviews(named)
+    def of(cls, declared: Benchmark[Any, Any], folder: Path, source: ReviewSource) -> "Reviewed | None":
+        """What reviews decide; None where there are none. Raises as `read_reviews` and `settle` do."""
+        reviews = read_reviews(source)
         if not reviews:
             return None
         if declared.corpus.reviewing is None:
             raise UsageError(f"{declared.name}: people do not review its corpora; leave `reviews` out")
         reviewing: Reviewing = declared.corpus.reviewing()
         items = reviewing.items(folder)
-        settled = settle(items, reviews, str(named) if isinstance(named, str | Path) else "reviews")
+        settled = settle(items, reviews, str(source) if isinstance(source, str | Path) else "reviews")
         by_item = sorted((review for review in reviews if not review.decision), key=lambda review: review.item)
         of_item = [list(own) for _, own in groupby(by_item, key=lambda review: review.item)]
         twice = [own for own in of_item if len({review.reviewer for review in own}) > 1]
@@ -99,24 +99,21 @@ class Reviewed:
 
 @dataclass(frozen=True)
 class Source:
-    """A made corpus with its reviews.
-
-    Attributes:
-        claim: Whose the folder is.
-        texts: Files of data by name.
-        records: Who wrote what.
-        reviewed: None where nobody has.
-    """
+    """A made corpus with its reviews."""
 
     declared: Benchmark[Any, Any]
     publishing: Publishing
     claim: CorpusClaim
+    """What the folder says of how the corpus was made."""
     texts: Mapping[str, str]
+    """Files of data by name."""
     records: Sequence[ItemRecord]
+    """Who wrote what."""
     reviewed: Reviewed | None
+    """None where nobody has reviewed it."""
 
     @classmethod
-    def of(cls, folder: Path, reviews: Named, benchmark: Benchmark[Any, Any] | str | None) -> "Source":
+    def of(cls, folder: Path, reviews: ReviewSource, benchmark: Benchmark[Any, Any] | str | None) -> "Source":
         """The corpus in a folder; raises as `publish` says."""
         claim = Claim(folder, CORPUS_CLAIM, CorpusClaim, "corpus").read()
         if not claim.items:
@@ -209,13 +206,13 @@ def threshold_of(corpus: str, group: str) -> float:
     return int.from_bytes(digest[:6]) / 2**48
 
 
-def read_reviews(named: Named) -> Sequence[Review]:
+def read_reviews(reviews: ReviewSource) -> Sequence[Review]:
     """Reviews, or those in a file, one a line; raises a `CorpusError` for a line that is none."""
-    if not isinstance(named, str | Path):
-        return named
-    source, read = str(named), list[Review]()
-    if Path(named).suffix == ".db":
-        raise UsageError(f"{named}: is a study; `dspy-proact label export` writes its reviews, name that file")
+    if not isinstance(reviews, str | Path):
+        return reviews
+    source, read = str(reviews), list[Review]()
+    if Path(reviews).suffix == ".db":
+        raise UsageError(f"{reviews}: is a study; name the file of reviews that `label export` writes of it")
     with opened(source, "a file of reviews, as `label export` writes one") as file:
         for line in lines_in(lines_of(file, source), source, "review"):
             try:
@@ -227,7 +224,7 @@ def read_reviews(named: Named) -> Sequence[Review]:
 
 
 def public_name(model: str) -> str:
-    """A model's name without the folders in which a server of one's own has it."""
+    """A model's name without the local folders that a server may name it by."""
     provider, slash, name = model.partition("/")
     if not (slash and provider):
         return PurePosixPath(model.replace("\\", "/")).name

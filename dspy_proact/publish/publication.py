@@ -22,13 +22,13 @@ from dspy_proact.kept import versions, write_file
 from dspy_proact.publish.card import CardFacts, card, eval_yaml, held_back_card
 from dspy_proact.publish.croissant import croissant
 from dspy_proact.publish.datasheet import datasheet
-from dspy_proact.publish.parts import CorpusPart, Named, Source, threshold_of
+from dspy_proact.publish.parts import CorpusPart, ReviewSource, Source, threshold_of
 from dspy_proact.publish.publishing import PUBLICATION, HeldBack, Owner, PublicationRecord, PublicData
 from dspy_proact.report.numbers import counted
 
 SUMS = "SHA256SUMS"
 _LEFT = re.compile(r"(.+)\.\d+\.new")
-"""What a killed writer leaves beside a file."""
+"""What a write that was killed leaves beside a file."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def publish(
     folder: str | Path,
     out: str | Path | None = None,
     *,
-    reviews: Named = (),
+    reviews: ReviewSource = (),
     held_back: float | None = None,
     owner: Owner | None = None,
     benchmark: Benchmark[Any, Any] | str | None = None,

@@ -91,18 +91,17 @@ class Publishing:
     """Noun of an item, and its plural."""
     groups: tuple[str, str] = ("group", "groups")
     """Likewise of what is held back together."""
+    further: Callable[[Mapping[str, str]], Mapping[str, str]] = lambda _: {}
+    """Tables that loaders read more easily, by the name of their file, made of the files of a part."""
 
     @property
     def private(self) -> set[str]:
         """Names of the tables that are not published."""
         return {table.name for table in self.tables if table.private}
 
-    further: Callable[[Mapping[str, str]], Mapping[str, str]] = lambda _: {}
-    """Tables that loaders read more easily, by the name of their file, made of the files of a part."""
-
 
 class ReviewCounts(Frozen):
-    """What people said of the items before they were divided."""
+    """What people said of all items, published and held back."""
 
     reviewers: int
     items: int
@@ -113,14 +112,14 @@ class ReviewCounts(Frozen):
     twice: int
     """Items that two people or more reviewed."""
     agreeing: int
-    """Of these, how many all of them decided alike, edits included, before the owner did."""
+    """Of these, the number on which all reviewers agreed, edits included, before the owner decided."""
 
 
 class HeldBack(Frozen):
-    """What is kept apart, so that nothing can have learned it."""
+    """The part that is not published, so that no model can have learned it."""
 
     share: float
-    """That was asked for, in (0, 1)."""
+    """The share of groups that was asked for, in (0, 1)."""
     groups: int
     items: int
     sha256: str
@@ -159,7 +158,7 @@ class PublicAuthor(Frozen):
     prompt: str
     """sha256 of the messages."""
     broke_rules: bool
-    """Whether it was not used as it is."""
+    """Whether it broke a rule, so that it was not used as it is."""
 
 
 class PublicItem(Frozen):

@@ -7,35 +7,21 @@ import random
 import signal
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
+from builders.notes import files, making
 from support.notes_corpus import AGAIN, NotesBench, NotesBrief, NotesMaker, NotesScript, read_brief
 from support.provider import Received, Scripted, SimulatedProvider, refusal
 
 from dspy_proact import Gate, Generation, Limits, ModelSpec
-from dspy_proact.calls import Price
 from dspy_proact.errors import Interrupted, LimitReached, ProviderDown, RunError, SetupFault, UsageError
 from dspy_proact.evaluation.benchmark import CorpusFacts
 from dspy_proact.generation.maker import ItemRecord, Making
 from dspy_proact.generation.progress import CorpusObserver
-from dspy_proact.kept import write_file
 from dspy_proact.report.made import Repair, repair_rows
 
 CALLS = 10
 """For one note: topic, three lines, three checks and three readings."""
-
-
-def making(provider, **options):
-    spec = ModelSpec(name="openai/any", api_base=provider.base("any"), price=Price(prompt=1e-6, completion=1e-6))
-    gate = options.pop("gate", None) or Gate(retries=0, backoff=0.001)
-    return Generation(**{"model": spec, "items": 4, "gate": gate, "benchmark": NotesBench(), **options})
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    """All that must be equal."""
-    paths = (path for path in folder.rglob("*") if path.is_file() and path.name not in ("calls.jsonl", "lock"))
-    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 def without_times(content: dict[str, bytes]) -> dict[str, bytes]:
@@ -99,39 +85,6 @@ def test_no_order_of_arrival_decides_anything(tmp_path):
     ]
 
 
-def test_a_file_that_a_person_has_changed_is_not_overwritten_and_one_that_is_gone_is_written_again(tmp_path):
-    about, folder = tmp_path / "out" / "about.txt", tmp_path / "out"
-    with SimulatedProvider(NotesScript()) as provider:
-        making(provider).run(folder)
-        written = files(folder)
-        about.write_text("My own words.\n")
-        for count in (4, 5):  # the same corpus, and one that grows
-            with pytest.raises(RunError, match="was changed since it was written; move it away and repeat"):
-                making(provider, items=count).run(folder)
-        assert about.read_text() == "My own words.\n"
-        assert json.loads((folder / "corpus.json").read_text())["items"] == 4
-        about.unlink()
-        assert making(provider).run(folder).paid == 0
-    assert files(folder) == written
-
-
-def test_a_command_that_ended_while_it_wrote_files_anew_goes_on(tmp_path, monkeypatch):
-    def fails_at_items(path: Path, data: bytes) -> None:
-        if path.name == "items.jsonl":
-            raise RunError("no space left")
-        write_file(path, data)
-
-    with SimulatedProvider(NotesScript()) as provider:
-        making(provider, items=3).run(tmp_path / "out")
-        monkeypatch.setattr("dspy_proact.kept.known_files.write_file", fails_at_items)
-        with pytest.raises(RunError, match="no space left"):
-            making(provider, items=4).run(tmp_path / "out")
-        assert (tmp_path / "out" / "about.txt").read_text() == "4 of 4 notes.\n"
-        monkeypatch.undo()
-        assert making(provider, items=5).run(tmp_path / "out").made.missing == 0
-    assert (tmp_path / "out" / "about.txt").read_text() == "5 of 5 notes.\n"
-
-
 def test_more_of_a_corpus_keeps_what_there_is_to_the_byte(tmp_path):
     with SimulatedProvider(NotesScript()) as provider:
         making(provider, items=3).run(tmp_path / "out")
@@ -157,51 +110,8 @@ def test_a_folder_grows_in_size_and_proof_and_is_not_cut_down(tmp_path):
                 making(provider, **other).run(tmp_path)
 
 
-class OneFile(NotesMaker):
-    """Writes one file more, or in place of those in a folder."""
-
-    more: ClassVar[str] = "../outside.txt"
-    only: ClassVar[bool] = False
-
-    def files(self, made):
-        kept = {} if self.only else super().files(made)
-        return {**kept, self.more: "a line\n"}
-
-
-class OneFileBench(NotesBench):
-    corpus = CorpusFacts(making=lambda: Making(read_brief, OneFile))
-
-
 class WithoutMaking(NotesBench):
     corpus = CorpusFacts()
-
-
-@pytest.mark.parametrize("name", ["../outside.txt", "/tmp/outside.txt", "link/x.txt", "calls.jsonl", "corpus.json"])
-def test_no_file_of_a_maker_lies_outside_of_the_folder_or_takes_the_name_of_one_of_ours(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(OneFile, "more", name)
-    with SimulatedProvider(NotesScript()) as provider:
-        making(provider).run(tmp_path / "out")
-        (tmp_path / "out" / "link").symlink_to(tmp_path)
-        before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-        with pytest.raises(RunError, match="no file of a corpus can be called"):
-            making(provider, benchmark=OneFileBench()).run(tmp_path / "out")
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-
-
-def test_files_that_are_no_more_are_deleted_unless_a_person_has_changed_them(tmp_path, monkeypatch):
-    """A proof that goes further may leave a task out, whose file would be read with the corpus."""
-    monkeypatch.setattr(OneFile, "more", "notes/one.txt")
-    with SimulatedProvider(NotesScript()) as provider:
-        making(provider, items=2).run(tmp_path)
-        assert {path.name for path in (tmp_path / "notes").iterdir()} == {"note-1-1.txt", "note-2-1.txt"}
-        monkeypatch.setattr(OneFile, "only", True)
-        (tmp_path / "notes" / "note-1-1.txt").write_text("My own words.")
-        with pytest.raises(RunError, match=r"note-1-1.txt: was changed since it was written"):
-            making(provider, benchmark=OneFileBench(), items=2).run(tmp_path)
-        (tmp_path / "notes" / "note-1-1.txt").unlink()
-        making(provider, benchmark=OneFileBench(), items=2).run(tmp_path)
-    assert set(files(tmp_path)) == {"corpus.json", "items.jsonl", "notes/one.txt"}
-    assert set(json.loads((tmp_path / "corpus.json").read_text())["files"]) == {"items.jsonl", "notes/one.txt"}
 
 
 def test_equal_requests_are_no_copies_of_one_another(tmp_path):

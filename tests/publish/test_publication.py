@@ -248,7 +248,9 @@ def test_a_file_of_reviews_is_read_line_by_line_and_a_bad_line_is_named(mine, tm
     path.write_text(reviews[0].model_dump_json() + '\n{"reviewer": "ann"}\n', encoding="utf-8")
     with pytest.raises(CorpusError, match=r"reviews.jsonl, line 2, field 'item': is no review"):
         publish(mine, tmp_path / "public", reviews=path)
-    with pytest.raises(UsageError, match=r"mine.reviews.db: is a study; `dspy-proact label export` writes its reviews"):
+    with pytest.raises(
+        UsageError, match=r"mine.reviews.db: is a study; name the file of reviews that `label export` writes"
+    ):
         publish(mine, tmp_path / "public", reviews=tmp_path / "mine.reviews.db")
     assert not (tmp_path / "public").exists()
 
