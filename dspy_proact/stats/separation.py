@@ -13,8 +13,9 @@ features within pools, which knows nothing of picks, after each has been brought
 If nothing tells picked items from others, any item of a pool could have had any other's part in its draws. p is the
 share of such exchanges, each fitted anew, that separate as well as the data. Exchanging within single draws would be
 wrong where draws share their other items, and so is an interval that takes the folds for independent: each group helps
-to fit the classifier of the others. The interval's standard error is therefore no smaller than the spread over the
-exchanges.
+to fit the classifier of the others. To the variance between groups that of the exchanges is added, on the logit scale.
+By simulation (12 to 100 groups, shifts that all groups share or that differ between them) such an interval covers 95 to
+99 %, and the truth lies above it in at most 4 %; with the larger of the two variances alone it covered 87 to 98 %.
 """
 
 from collections.abc import Hashable, Sequence
@@ -166,7 +167,7 @@ def _ranks(picked: NDArray[np.float32], others: NDArray[np.float32]) -> tuple[ND
 
 
 def _estimate(shares: NDArray[np.float64], groups: Sequence[Hashable], chance: float) -> Estimate:
-    """The mean of the shares of draws, with an interval over groups whose standard error at .5 is at least `chance`."""
+    """The mean of the shares of draws, with an interval; `chance` is their standard error over the exchanges."""
     table = tabulate(shares, groups)
     mean = float(table.means.mean())
     warning = table.warning if table.groups < ENOUGH_GROUPS else None
@@ -174,8 +175,8 @@ def _estimate(shares: NDArray[np.float64], groups: Sequence[Hashable], chance: f
         return Estimate(mean, *trial_bounds(mean, table.groups), warning)
     spread = spread_of(table)
     # On the logit scale, on which the bounds are drawn, so that it does not outgrow what is left of the scale at 1.
-    least = chance * mean * (1 - mean) / (CHANCE * (1 - CHANCE))
-    spread = replace(spread, variance=max(spread.variance, least**2))
+    fitted = chance * mean * (1 - mean) / (CHANCE * (1 - CHANCE))
+    spread = replace(spread, variance=spread.variance + fitted**2)
     if spread.error < ROUNDING:
         return Estimate(mean, reason="no variance between groups")
     return Estimate(mean, *logit_bounds(mean, spread), warning)

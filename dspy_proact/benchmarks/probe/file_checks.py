@@ -1,25 +1,27 @@
 """Faults of tasks that code sees in their files: ids, fields, the order of shared items, and the right answer.
 
-Each of these checks counts; none of them draws a conclusion from chance.
+Each of these checks counts. None is a test, but that a field has to stand on evidence alone so often that it is no
+chance.
 """
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
+from math import comb
 
 from dspy_proact.audit.check import AuditCheck, Finding
 from dspy_proact.benchmarks.probe.agents.tools import ToolRow
 from dspy_proact.benchmarks.probe.metadata import filled, id_parts
 from dspy_proact.benchmarks.probe.stated import stands
 from dspy_proact.benchmarks.probe.task import ProbeView
-from dspy_proact.evidence import Passage
 from dspy_proact.plain_text import shown
+from dspy_proact.programs.wording import stands as quoted
 from dspy_proact.report.numbers import counted, listed
 from dspy_proact.runs import Case
 
-ENOUGH_WITH = 3
-"""Tasks in which a field has to stand on evidence alone: by chance it may do so in one."""
+BY_CHANCE = 0.001
+"""How probable it may be, over all fields of a corpus, that one stands on evidence alone in each of its tasks."""
 _OF_GOLD = {"bottleneck", "checklist", "true_positive_ids", "distractor_ids"}
 """Fields of the output, none of which an input has."""
 _HEX = re.compile(r"[0-9a-f]+")
@@ -97,7 +99,7 @@ class FileChecks:
                 problem = f"is supported by {shown(support.item)}, which is no evidence"
             elif support and support.quote:
                 self._quoted += 1
-                if Passage(texts[support.item]).quote(support.quote).start is None:
+                if not quoted(support.quote, texts[support.item]):
                     self._unlocated += 1
                     problem = f"rests on a quote that is not in {shown(support.item)}"
             else:
@@ -149,11 +151,14 @@ class FileChecks:
         findings = [*self._input]
         telling = list[str]()
         for name, rows in sorted(self._fields.items()):
-            holds = len(rows) >= ENOUGH_WITH
-            alone = holds and all(own and not rest for _, own, _, rest, _ in rows)
-            lacking = holds and all(own < evidence and rest == others for _, own, evidence, rest, others in rows)
+            alone = all(own and not rest for _, own, _, rest, _ in rows)
+            lacking = all(own < evidence and rest == others for _, own, evidence, rest, others in rows)
+            chance = 1.0
+            for _, own, evidence, _, others in rows:
+                marked = own if alone else evidence - own
+                chance *= comb(evidence, marked) / comb(evidence + others, marked)
             shorter = any(name.startswith(one) and self._fields[one] == rows for one in telling)
-            if (alone or lacking) and not shorter:
+            if (alone or lacking) and chance * len(self._fields) <= BY_CHANCE and not shorter:
                 telling.append(name)
                 where = f"in all {len(rows):,} tasks in which {'an item has' if alone else 'one lacks'} it"
                 problem = f"{shown(name)} {'stands on' if alone else 'is lacking on'} evidence alone, {where}."
