@@ -13,7 +13,7 @@ from dspy_proact.audit.check import AuditCheck, Finding
 from dspy_proact.plain_text import shortened
 from dspy_proact.report.numbers import counted, listed
 from dspy_proact.stats.diversity import Coverage, Lengths
-from dspy_proact.stats.likeness import ALIKE, near_duplicates, words
+from dspy_proact.stats.likeness import ALIKE, MOST_PAIRS, near_duplicates, words
 
 NAME_GROUPS, NAME_SHARE = 3, 0.1
 """A name that stands in so many groups, and in so large a share of them, is shown as one that repeats."""
@@ -93,7 +93,8 @@ def _alike(corpus: AuditedCorpus, kind: str) -> AuditCheck:
         for pair in near
     )
     bar = f"half or more of their three-word sequences (Jaccard index of at least {ALIKE:g})"
-    sentence = f"{part_of(len(near), pairs, ('pair', 'pairs'), ('shares', 'share'))} {bar}."
+    least = "At least " if len(near) == MOST_PAIRS else ""
+    sentence = f"{least}{part_of(len(near), pairs, ('pair', 'pairs'), ('shares', 'share'))} {bar}."
     state = "failed" if near else "passed"
     return AuditCheck(name=name, state=state, sentence=sentence, tested=pairs, findings=findings)
 
@@ -154,9 +155,10 @@ def _coverage(corpus: AuditedCorpus, auditing: Auditing) -> AuditCheck:
         if empty:
             findings.append(Finding(key="", problem=f"No case has {name} {listed([*map(shortened, empty)])}."))
     for down, across in combinations([name for name, values in columns.items() if len(values) > 1], 2):
-        empty = coverage.empty_cells(down, across)
         total = len(columns[down]) * len(columns[across])
-        if empty and total <= len(cells):  # a table of more cells than cases has empty ones whatever they are
+        if total > len(cells):  # a table of more cells than cases has empty ones whatever they are
+            continue
+        if empty := coverage.empty_cells(down, across):
             problem = f"{len(empty)} of {total} cells of {down} and {across} have no case."
             findings.append(Finding(key="", problem=problem))
     sentence = f"{counted(len(cells), 'case')} with {listed(shares)}."

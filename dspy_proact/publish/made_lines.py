@@ -11,7 +11,7 @@ from dspy_proact.report.made import Repair
 from dspy_proact.report.numbers import counted
 from dspy_proact.stats import Headline
 from dspy_proact.stats.diversity import Common, Lengths
-from dspy_proact.stats.likeness import NearPair
+from dspy_proact.stats.likeness import MOST_PAIRS, NearPair
 
 ROWS = 20
 """Rows of a table of reasons."""
@@ -50,7 +50,8 @@ def diversity_lines(
         rows = [f"{code(value.value, 80)} in {value.count} of {value.total}" for value in values]
         yield f"- Commonest {name}: {', '.join(rows) or f'none in more than one {item}'}"
     yield from (
-        f"- Near duplicates among {name} (3-gram Jaccard of .5 or more): {counted(len(pairs), 'pair')}"
+        f"- Near duplicates among {name} (3-gram Jaccard of .5 or more): "
+        f"{'at least ' if len(pairs) == MOST_PAIRS else ''}{counted(len(pairs), 'pair')}"
         for name, pairs in alike.items()
     )
     yield from (

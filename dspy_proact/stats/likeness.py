@@ -5,10 +5,15 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
+from math import ceil
 
 ALIKE = 0.5
 """The likeness from which on two texts are near duplicates."""
+MOST_PAIRS = 10_000
+"""Near duplicates that are looked for."""
 _LENGTH = 3
+_ROUNDING = 1e-9
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 """A word; in Chinese and Japanese, which have no spaces, a character."""
 Gram = tuple[str, ...]
@@ -47,20 +52,25 @@ def overlap(one: frozenset[Gram], other: frozenset[Gram]) -> float:
     return len(one & other) / len(one | other)
 
 
-def near_duplicates(texts: Sequence[str], least: float = ALIKE) -> list[NearPair]:
-    """All pairs of texts that are at least so alike, ordered by the second text, then by the first.
+def near_duplicates(texts: Sequence[str], least: float = ALIKE, most: int = MOST_PAIRS) -> list[NearPair]:
+    """The pairs of texts that are at least so alike, ordered by the second text, then by the first.
 
-    `least` is above 0: only texts that share a run are compared.
+    `least` is above 0: only texts that share a run are compared. No more than `most` pairs are looked for, since the
+    pairs of copies grow with the square of their number: a list of `most` may lack some.
     """
-    pairs, sizes, holders = list[NearPair](), list[int](), defaultdict[Gram, list[int]](list)
-    for second, text in enumerate(texts):
-        of_text = grams(text)
-        shared = Counter(first for gram in of_text for first in holders[gram])
-        for first, both in sorted(shared.items()):
-            share = both / (sizes[first] + len(of_text) - both)
+    pairs, of_texts, holders = list[NearPair](), [grams(text) for text in texts], defaultdict[Gram, list[int]](list)
+    counts = Counter(gram for of_text in of_texts for gram in of_text)
+    for second, of_text in enumerate(of_texts):
+        # Two texts that are so alike share one of so many of the rarest runs of each (prefix filtering, Chaudhuri et
+        # al. 2006). Only these are looked up, or a phrase that all texts share would compare all with all.
+        enough = len(of_text) - ceil(least * len(of_text) - _ROUNDING) + 1
+        rare = nsmallest(enough, of_text, key=lambda gram: (counts[gram], gram))
+        for first in sorted({first for gram in rare for first in holders[gram]}):
+            share = overlap(of_texts[first], of_text)
             if share >= least:
                 pairs.append(NearPair(first=first, second=second, likeness=share))
-        sizes.append(len(of_text))
-        for gram in of_text:
+        if len(pairs) >= most:
+            return pairs[:most]
+        for gram in rare:
             holders[gram].append(second)
     return pairs

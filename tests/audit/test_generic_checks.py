@@ -5,6 +5,7 @@ import pytest
 from dspy_proact.audit.auditing import AuditedCorpus, Auditing, AuditItem
 from dspy_proact.audit.check import Finding
 from dspy_proact.audit.generic import generic_checks
+from dspy_proact.stats.diversity import Coverage
 
 AUDITING = Auditing(
     read=lambda *_: pytest.fail("nothing is read"),
@@ -124,3 +125,16 @@ def test_coverage_names_values_that_no_case_has_and_no_table_that_could_not_be_f
     assert [finding.problem for finding in checks(*letters)["coverage"].findings] == [
         "3 of 8 cells of tone and day have no case."
     ]
+
+
+def test_of_a_corpus_of_copies_as_many_pairs_are_named_as_are_looked_for_and_no_more_are_denied():
+    # 200 copies have 19,900 pairs.
+    check = checks(*(item(f"k{number}", SENTENCES[0]) for number in range(200)))["near duplicates among letters"]
+    assert check.sentence.startswith("At least 10,000 of 19,900 pairs share half of their runs")
+    assert (check.state, len(check.findings)) == ("failed", 10_000)
+
+
+def test_a_table_of_more_cells_than_cases_is_not_even_counted(monkeypatch):
+    monkeypatch.setattr(Coverage, "empty_cells", lambda *_: pytest.fail("10,000 values twice are 100,000,000 cells"))
+    check = checks(*(item(f"k{n}", text, tone=f"t{n}", day=f"d{n}") for n, text in enumerate(SENTENCES)))["coverage"]
+    assert check.sentence == "3 cases with 3 of 5 values of tone and 3 of 3 values of day."

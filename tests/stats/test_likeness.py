@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.stats.likeness import grams, likeness, near_duplicates
+from dspy_proact.stats import likeness as module
+from dspy_proact.stats.likeness import MOST_PAIRS, grams, likeness, near_duplicates
 
 ONE = "Mia wants to extend a loan"
 """Runs: Mia wants to, wants to extend, to extend a, extend a loan."""
@@ -40,3 +41,22 @@ def test_near_duplicates_are_all_pairs_from_the_bar_on():
 def test_near_duplicates_are_those_of_a_comparison_of_all(texts, least):
     pairs = [(i, j) for j in range(len(texts)) for i in range(j) if likeness(texts[i], texts[j]) >= least]
     assert [(pair.first, pair.second) for pair in near_duplicates(texts, least)] == pairs
+
+
+def test_copies_of_one_text_give_the_first_pairs_up_to_a_limit():
+    assert [(pair.first, pair.second) for pair in near_duplicates([ONE] * 4, most=4)] == [
+        (0, 1),
+        (0, 2),
+        (1, 2),
+        (0, 3),
+    ]
+    assert len(near_duplicates([ONE] * 3_000)) == MOST_PAIRS
+
+
+def test_texts_that_share_a_phrase_of_some_words_are_not_all_compared_with_all(monkeypatch):
+    """Of eight runs of each, four have words of its own alone, and by the rarest five it is compared with none."""
+    compared = []
+    monkeypatch.setattr(module, "overlap", lambda *pair: compared.append(pair) or 0.0)
+    texts = [f"Dear reader of ours {' '.join(f'{word}{number}' for word in 'abcdef')}" for number in range(50)]
+    near_duplicates(texts)
+    assert compared == []

@@ -15,7 +15,7 @@ from dspy_proact.files.archives import Archive
 from dspy_proact.plain_text import shown
 from dspy_proact.report.numbers import counted
 from dspy_proact.runs import Case
-from dspy_proact.stats.likeness import near_duplicates
+from dspy_proact.stats.likeness import MOST_PAIRS, near_duplicates
 
 _INPUT = "_input.json"
 
@@ -79,12 +79,16 @@ def _repeated_items(tasks: tuple[Case, ...]) -> AuditCheck:
         view = case.view_as(ProbeView)
         count += len(view.items)
         evidence = set(view.gold.evidence)
-        for pair in near_duplicates([ToolRow.of(item).words for item in view.items]):
+        most = MOST_PAIRS - len(findings)
+        for pair in near_duplicates([ToolRow.of(item).words for item in view.items], most=most) if most else ():
             one, other = view.items[pair.first].id, view.items[pair.second].id
             kind = "; one of them is evidence" if (one in evidence) != (other in evidence) else ""
             problem = f"{shown(one)} and {shown(other)} share {pair.likeness:.0%} of their three-word sequences{kind}."
             findings.append(Finding(key=case.key, problem=problem))
-    sentence = f"{counted(len(findings), 'pair') if findings else 'No pair'} of {counted(count, 'item')} of a task "
+    least = "At least " if len(findings) == MOST_PAIRS else ""
+    sentence = (
+        f"{least}{counted(len(findings), 'pair') if findings else 'No pair'} of {counted(count, 'item')} of a task "
+    )
     return AuditCheck(
         name="near duplicates among items",
         state="failed" if findings else "passed",
