@@ -1,6 +1,8 @@
 """`dspy-proact generate publish`: a made corpus as others get it, and the part of it that is held back."""
 
 import re
+from contextlib import suppress
+from datetime import date as day
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from dspy_proact.publish.publishing import Owner
 
 _LICENCE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def _owner(*, licence: str | None, date: str | None, **stated: str | None) -> "Owner":
@@ -26,10 +27,16 @@ def _owner(*, licence: str | None, date: str | None, **stated: str | None) -> "O
 
     if licence and not _LICENCE.fullmatch(licence.lower()):
         raise UsageError(f"--licence {licence!r}: name it by an identifier of the Hub, such as cc-by-4.0")
-    if date and not _DATE.fullmatch(date):
+    if date and not _is_day(date):
         raise UsageError(f"--date {date!r}: write it as YYYY-MM-DD")
     stated |= {"licence": (licence or "unknown").lower(), "date": date}
     return Owner(**{name: text for name, text in stated.items() if text})
+
+
+def _is_day(text: str) -> bool:
+    with suppress(ValueError):
+        return day.fromisoformat(text).isoformat() == text
+    return False
 
 
 _OWNER = Bundle(

@@ -182,11 +182,12 @@ def held_back(facts: CardFacts) -> str:
     held, publishing = facts.record.held_back, facts.publishing
     if held is None:
         return "Nothing: all of it is here, and may get into training data."
+    items, it = counted(held.items, *publishing.items), held.items == 1
     of = f"{held.groups} of {counted(held.groups + facts.record.groups, *publishing.groups)}"
     return (
-        f"{counted(held.items, *publishing.items)} of {of}, chosen by a hash, are not in this folder and not "
-        f"published. The sha256 of their list of hashes is `{held.sha256}`, which proves later which they were. "
-        "`dspy-proact optimize` refuses them."
+        f"{items} of {of}, chosen by a hash, {'is' if it else 'are'} not in this folder and not published. The sha256 "
+        f"of {'its' if it else 'their'} list of hashes is `{held.sha256}`, which proves later which "
+        f"{'it was' if it else 'they were'}. `dspy-proact optimize` refuses {'it' if it else 'them'}."
     )
 
 

@@ -6,7 +6,7 @@ Groups are held back by a hash, so that one that is held back stays so when the 
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import groupby
@@ -19,7 +19,7 @@ from dspy_proact.errors import CorpusError, RunError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.evaluation.reviewing import Review, Reviewing, ReviewItem, Settled, settle
-from dspy_proact.files.rows import lines_in, lines_of, opened
+from dspy_proact.files.rows import JsonFile, lines_in, lines_of, opened, read_bytes, text_of
 from dspy_proact.generation.generation import ITEMS, CorpusClaim
 from dspy_proact.generation.maker import ItemRecord, Making
 from dspy_proact.kept import CORPUS_CLAIM, Claim
@@ -127,13 +127,15 @@ class Source:
         for name, hashes in claim.files.items():
             if name == ITEMS or table_of(name, publishing.tables):
                 source = str(folder / name)
-                with opened(source, "a corpus that `generate` made") as file:
-                    data = file.read()
+                if ".." in PurePosixPath(name).parts:  # it would be written outside of the published folder, too
+                    raise RunError(f"{folder / CORPUS_CLAIM}: no file of a corpus can be called {name!r}")
+                data = read_bytes(source, "a corpus that `generate` made")
                 if (hashlib.sha256(data).hexdigest(),) != hashes:
                     problem = "was changed since it was made, or its making did not end; repeat its `generate`, and "
                     raise CorpusError(f"{problem}have people edit it in the browser", source=source)
-                texts[name] = data.decode()
-        records = [ItemRecord.model_validate_json(line) for line in texts.pop(ITEMS).splitlines()]
+                texts[name] = text_of(data, source)
+        records = [*_records(texts.pop(ITEMS, ""), str(folder / ITEMS))]
+        declared.read(str(folder), declared.settings_type(), None)  # what no run could read is not published
         reviewed = Reviewed.of(declared, folder, reviews)
         if reviewed:
             texts |= {name: text for name, text in reviewed.texts.items() if table_of(name, publishing.tables)}
@@ -159,9 +161,7 @@ class Source:
         for file, text in sorted(self.texts.items()):
             table, written = table_of(file, self.publishing.tables), list[str]()
             assert table, "only files of tables are read"
-            for line in text.splitlines() if table.lines else [text]:
-                row: Row = json.loads(line)
-                key, group = table.key(file, row), table.group(file, row)
+            for row, key, group in _keyed_rows(file, text, table):
                 if key in rejected or (threshold_of(digest, group) < share) != held:
                     continue
                 part.rows.setdefault(table.name, []).append(row)
@@ -170,14 +170,14 @@ class Source:
                 part.groups.add(group)
                 part.slots.add(table.slot(file, row) if table.slot else key)
                 part.keys.update([key] if table is self.publishing.tables[0] else [])
-                row = {**_renamed(row, renamed), **marks}
-                written.append(json.dumps(row, ensure_ascii=False, indent=None if table.lines else 2))
+                marked = {**_renamed(row, renamed), **marks}
+                written.append(json.dumps(marked, ensure_ascii=False, indent=None if table.lines else 2))
             if written:
                 part.texts[file] = "".join(f"{line}\n" for line in written)
         for file, text in self.publishing.further(part.texts).items():
             part.texts[file] = text
             if table := table_of(file, self.publishing.tables):
-                part.rows[table.name] = [json.loads(line) for line in text.splitlines()]
+                part.rows[table.name] = [row for row, _, _ in _keyed_rows(file, text, table)]
         return part
 
     def files(self, part: CorpusPart) -> dict[str, str]:
@@ -198,6 +198,26 @@ class Source:
 def table_of(name: str, tables: Sequence[DataTable]) -> DataTable | None:
     """The table that a file is of; None for another file."""
     return next((table for table in tables if fnmatchcase(name, table.files)), None)
+
+
+def _records(text: str, source: str) -> Iterator[ItemRecord]:
+    """Who wrote what; raises a `CorpusError` at a line that does not say so."""
+    for line in lines_in(text.split("\n"), source):  # str.splitlines splits within texts, too
+        try:
+            yield ItemRecord.model_validate_json(line.text)
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            raise line.error(f"is no item: {fault['msg']}", ".".join(map(str, fault["loc"])) or None) from None
+
+
+def _keyed_rows(file: str, text: str, table: DataTable) -> Iterator[tuple[Row, str, str]]:
+    """Rows of a file, each with its key and its group; raises a `CorpusError` at one that is none of the table."""
+    for line in lines_in(text.split("\n"), file) if table.lines else [JsonFile.of(file, text)]:
+        row = line.parse()
+        try:
+            yield row, table.key(file, row), table.group(file, row)
+        except (LookupError, TypeError):
+            raise line.error("is no row of a corpus that `generate` made") from None
 
 
 def threshold_of(corpus: str, group: str) -> float:

@@ -49,7 +49,8 @@ def likeness(one: str, other: str) -> float:
 
 def overlap(one: frozenset[Gram], other: frozenset[Gram]) -> float:
     """The likeness of two texts by their runs of words."""
-    return len(one & other) / len(one | other)
+    both = len(one & other)
+    return both / (len(one) + len(other) - both)
 
 
 def near_duplicates(texts: Sequence[str], least: float = ALIKE, most: int = MOST_PAIRS) -> list[NearPair]:

@@ -69,6 +69,7 @@ REFUSED = {
     "mine --held-back 1": "1.0 is not in the range 0<x<1",
     "mine --held-back 0.0000001": "--held-back 1e-07: none of 8 personas would be held back, which a hash decides",
     "mine --licence 'my own'": "--licence 'my own': name it by an identifier of the Hub, such as cc-by-4.0",
+    "mine --date 2026-02-30": "--date '2026-02-30': write it as YYYY-MM-DD",
     "mine --date today": "--date 'today': write it as YYYY-MM-DD",
     "mine --out mine": "--out mine: holds the folder of the corpus or lies in it; name one beside it",
     "mine --reviews none.jsonl": "none.jsonl: there is no such file; give a file of reviews",

@@ -387,6 +387,67 @@ def test_what_was_changed_by_hand_or_is_no_finished_corpus_is_not_published(mine
     assert not (tmp_path / "public").exists()
 
 
+def crafted(mine, name, data):
+    """A file of the corpus with other contents, and with the hash of these in its claim."""
+    claim = json.loads((mine / "corpus.json").read_text())
+    (mine / name).write_bytes(data)
+    claim["files"][name] = [hashlib.sha256(data).hexdigest()]
+    (mine / "corpus.json").write_text(json.dumps(claim))
+
+
+def test_a_row_with_ends_of_lines_of_unicode_is_one_row(mine, tmp_path):
+    """As a model may write them; JSON leaves them as they are, and str.splitlines splits there."""
+    text = (
+        (mine / "final_dialogues.jsonl")
+        .read_text("utf-8")
+        .replace('"user_message": "', '"user_message": "A\u2028\x85', 1)
+    )
+    crafted(mine, "final_dialogues.jsonl", text.encode())
+    items = (mine / "items.jsonl").read_text("utf-8").replace('"role":"', '"role":"A\u2028', 1)
+    crafted(mine, "items.jsonl", items.encode())
+    public = publish(mine, tmp_path / "public").path
+    assert "A\u2028\x85" in (public / "final_dialogues.jsonl").read_text("utf-8")
+    assert record(public).items == ITEMS
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "match"),
+    [
+        ("final_dialogues.jsonl", b"\xff", f"line {ITEMS + 1}: not UTF-8"),
+        ("final_dialogues.jsonl", b"{", f"line {ITEMS + 1}: not JSON"),
+        ("final_dialogues.jsonl", b"[1]", f"line {ITEMS + 1}: a line must hold one JSON object"),
+        ("final_dialogues.jsonl", b'{"a": 1}', "the field is missing"),
+        ("final_dialogues.jsonl", b'{"a": ' + b"[" * 10_000 + b"]" * 10_000 + b"}", "levels deep"),
+        ("controls.jsonl", b'{"a": NaN}', "NaN is not JSON"),
+        ("items.jsonl", b'{"key": "k"}', f"line {ITEMS + 1}, field 'slot': is no item: Field required"),
+    ],
+)
+def test_a_file_that_no_run_could_read_is_refused_with_its_line_whatever_its_hash(mine, tmp_path, name, line, match):
+    crafted(mine, name, (mine / name).read_bytes() + line + b"\n")
+    with pytest.raises(CorpusError, match=match):
+        publish(mine, tmp_path / "public")
+    assert not (tmp_path / "public").exists()
+
+
+def test_a_claim_that_names_a_file_outside_of_its_folder_is_refused(tmp_path):
+    """Its pattern would fit, and it would be written outside of the published folder."""
+    mine = tmp_path / "mine"
+    Generation(items=1, proof="none", benchmark="probe").run(mine)
+    name = next(path.name for path in (mine / "tasks").glob("*_input.json"))
+    shutil.copy(mine / "tasks" / name, tmp_path / "x_input.json")
+    crafted(mine, "tasks/../../x_input.json", (tmp_path / "x_input.json").read_bytes())
+    with pytest.raises(RunError, match=r"no file of a corpus can be called 'tasks/\.\./\.\./x_input\.json'"):
+        publish(mine, tmp_path / "far" / "public")
+    assert not (tmp_path / "far").exists()
+
+
+def test_a_card_speaks_of_no_proof_where_nothing_was_tested(tmp_path):
+    Generation(items=1, proof="none").run(tmp_path / "mine")
+    text = (publish(tmp_path / "mine").path / "README.md").read_text("utf-8")
+    assert "whether a pass depends on the facts is unknown" in text
+    assert "The proof shows" not in text
+
+
 def test_a_part_without_an_item_is_refused(mine, tmp_path):
     for share, where in ((1e-9, "held back"), (1 - 1e-9, "published")):
         with pytest.raises(UsageError, match=f"none of 8 personas would be {where}, which a hash decides") as refused:

@@ -207,7 +207,7 @@ def _limits(summary: MadeSummary) -> Iterator[str]:
     yield ""
     yield "- For measuring an assistant of this product and for compiling one; for no claim about assistants as such."
     yield "- Models wrote the scenarios, the messages and the rubrics, and audited them. People have reviewed none."
-    yield "- The proof shows that a pass depends on the planted facts, not that the act is what people would want."
+    yield "- An anchor test asks if a pass depends on the planted facts, not if the act is what people would want."
     yield "- Users are played by models: real ones disclose less neatly, and in other words."
     if general:
         turns = ", ".join(f"dialogue {dialogue.slot} turn {trigger.turn}" for dialogue, trigger in general[:ROWS])

@@ -35,7 +35,7 @@ _USES = (
     "A model that was trained on it has no score on it that could be trusted.",
 )
 _LIMITS = (
-    "The proof shows that a pass depends on the planted facts, not that the act is what people would want.",
+    "An anchor test asks if a pass depends on the planted facts, not if the act is what people would want.",
     "Users are played by models: real ones disclose less neatly, and in other words.",
 )
 

@@ -154,7 +154,7 @@ def _limits(summary: TaskSummary) -> Iterator[str]:
     yield "- For measuring an agent in this line of work and for compiling one; for no claim about agents as such."
     yield "- It has PROBE's form and is not PROBE: scores on it are not comparable with published ones."
     yield "- Models wrote the people, the items and the labels, and audited them. People have reviewed none."
-    yield "- The proof asks models whether the tasks can be solved, and from what; nobody asked people."
+    yield "- A proof asks models whether tasks can be solved, and from what; nobody asked people."
     yield "- Bottlenecks are planted: real ones are spread less neatly, and may be resolved in several ways."
     if summary.weakest:
         rows = [f"person {one.slot} task {one.task.number}" for one in summary.weakest[:10]]

@@ -40,7 +40,7 @@ _USES = (
     "A model that was trained on it has no score on it that could be trusted.",
 )
 _LIMITS = (
-    "The proof asks models, and not people, whether a task can be solved, and from what.",
+    "A proof asks models, and not people, whether a task can be solved, and from what.",
     "The people and their work are written by models: real documents are longer, and wrong more often.",
 )
 
