@@ -113,8 +113,10 @@ class Audit:
             of = f"all {bars} checks" if bars > 1 else "the only check"
             text = f"{name} passes {of} that can fail; {self._beyond}."
             text = text[0].upper() + text[1:] if name != self.corpus.name else text
-        size = f"{counted(len(self.corpus.items), *self.auditing.nouns)} and {counted(len(self.corpus.keys), 'case')}"
-        caveats = [f"{size} of {self.benchmark.name} were checked."]
+        items, cases = len(self.corpus.items), len(self.corpus.keys)
+        size = f"{counted(items, *self.auditing.nouns)} of {self.benchmark.name}"
+        with_cases = f", with {counted(cases, 'case')}" if cases != items else ""
+        caveats = [f"Checked: {size}{with_cases}."]
         if failed:
             caveats.append(f"{self._beyond[0].upper()}{self._beyond[1:]}.")
         if self.tests and self.tests.reach:

@@ -74,7 +74,8 @@ def brief(chosen: BenchmarkChoice, model: NamedModel, about: Path | None, gate: 
     ),
     GATE,
     option.output("the corpus. Default: corpora/NAME--ID", "the forecast, or what was made,"),
-    first="--brief --model --role --judge --items --set --language --proof --max-usd --out --dry-run --json",
+    first="--benchmark --brief --model --role --judge --items --set --language --proof --max-usd --out --dry-run "
+    "--json",
     example="dspy-proact generate --brief brief.toml --model openai/gpt-5.4 \\\n"
     "    --role assistant=openai/gpt-4o --dry-run",
     brief="Make a corpus of your own, with proof.",

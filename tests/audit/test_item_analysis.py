@@ -188,5 +188,6 @@ def test_a_rule_in_place_of_a_model_is_a_respondent_of_its_own():
     assert [row.model for row in item_analysis([*rules, run("m", "F")]).models] == ["rule never", "rule always", "m"]
 
 
-def test_the_analysis_is_a_document():
-    json.dumps(document(item_analysis(planted(wrong=("d20",)))), allow_nan=False)
+def test_the_analysis_is_a_document_without_nan_that_has_the_flags():
+    written = json.loads(json.dumps(document(item_analysis(planted(wrong=("d20",)))), allow_nan=False))
+    assert [item["key"] for item in written["items"] if "negative" in item["figures"]["flags"]] == ["d20"]

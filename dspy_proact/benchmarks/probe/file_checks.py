@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from math import comb
 
+from dspy_proact.audit.auditing import part_of
 from dspy_proact.audit.check import AuditCheck, Finding
 from dspy_proact.benchmarks.probe.agents.tools import ToolRow
 from dspy_proact.benchmarks.probe.metadata import filled, id_parts
@@ -56,8 +57,9 @@ class FileChecks:
         gold = next(action for action in view.actions if action.id == view.gold.action)
         alike = [one for one in view.actions if one.type == gold.type and set(one.required) == set(gold.required)]
         if len(alike) > 1:
-            others = ", ".join(shown(action.id) for action in alike if action.id != gold.id)
-            problem = f"{others} has the type and the parameters of the right action, {shown(gold.id)}."
+            others = [shown(action.id) for action in alike if action.id != gold.id]
+            has = "has" if len(others) == 1 else "have"
+            problem = f"{listed(others)} {has} the type and the parameters of the right action, {shown(gold.id)}."
             self._twins.append(Finding(key=case.key, problem=problem))
 
     def _add_ids(self, key: str, view: ProbeView) -> None:
@@ -117,8 +119,8 @@ class FileChecks:
         yield self._check_order()
         yield self._check_values()
         tasks, count = len(self._tasks), len(self._twins)
-        sentence = f"{count:,} of {counted(tasks, 'task')} {'has' if count == 1 else 'have'} another action of the "
-        sentence += "type and the parameters of the right one; whether it resolves too, no code can say."
+        sentence = f"{count:,} of {counted(tasks, 'task')} {'has' if count == 1 else 'have'} another action with "
+        sentence += "the type and the parameters of the right one; code cannot tell whether that resolves it, too."
         yield AuditCheck(
             name="actions alike", state="reported", sentence=sentence, tested=tasks, findings=tuple(self._twins)
         )
@@ -187,11 +189,11 @@ class FileChecks:
                 if [id_ for id_ in one if id_ in shared] != [id_ for id_ in other if id_ in shared]:
                     problem = f"The items that it shares with {first} are in another order there."
                     findings.append(Finding(key=second, problem=problem))
-        name, count = "order of shared items", counted(pairs, "pair")
+        name = "order of shared items"
         if not pairs:
             return AuditCheck.not_tested(name, "no two tasks of a person share an item")
-        none = f"{len(findings):,}" if findings else "none"
-        sentence = f"In {none} of {count} of tasks, the items that both have stand in another order."
+        have = part_of(len(findings), pairs, ("pair of tasks", "pairs of tasks"))
+        sentence = f"{have} the shared items in different orders."
         # Another order in the next task tells a program nothing, which sees one.
         return AuditCheck(name=name, state="reported", sentence=sentence, tested=pairs, findings=tuple(findings))
 
@@ -199,7 +201,7 @@ class FileChecks:
         missing, parts = len(self._missing), list[str]()
         if quotes := self._quoted + self._elsewhere:
             located = self._quoted - self._unlocated
-            parts.append(f"{located:,} of {quotes:,} right values with a quote have it located in the evidence")
+            parts.append(f"{located:,} of {quotes:,} right values with a quote have that quote in the evidence")
         if self._searched:
             of_search = self._searched - (missing - self._unlocated - self._elsewhere)
             parts.append(

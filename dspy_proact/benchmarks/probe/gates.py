@@ -149,14 +149,14 @@ class _Gates:
             adjusted = holm([gate.p for gate in gates])
             yield from (gate.concluded(p, tasks) for gate, p in zip(gates, adjusted, strict=True))
         else:
-            few = f"a test takes {ENOUGH_TASKS} tasks of {ENOUGH_PEOPLE} people, and these are {tasks:,} of {people:,}"
+            few = f"a test takes {ENOUGH_TASKS} tasks of {ENOUGH_PEOPLE} people; there are {tasks:,} of {people:,}"
             for name in (*METADATA, ACTIONS):
                 yield AuditCheck.not_tested(name, few)
             for name in BLIND if tasks else ():
                 sentence = f"{self._ruled(name).sentence}; {few}."
                 yield AuditCheck(name=name, state="not tested", sentence=sentence, tested=tasks)
         for gate in map(self._ruled, READING if tasks else ()):
-            sentence = f"{gate.sentence}; a rule that reads may."
+            sentence = f"{gate.sentence}; a rule that reads items may succeed."
             yield AuditCheck(name=gate.name, state="reported", sentence=sentence, tested=tasks, estimate=gate.estimate)
 
     def _classified(self) -> Iterator[_Gate]:
@@ -190,7 +190,7 @@ class _Gates:
         difference, p = paired.difference, paired.p
         higher = (difference.value or 0) > 0
         sided = None if p is None else p / 2 if higher else 1 - p / 2
-        reached = f"score F1 {share(mean(scores))}, as many at random {share(mean(chance))}"
+        reached = f"score F1 {share(mean(scores))}, and as many at random {share(mean(chance))}"
         sentence = f"The {TAKE} {RULES[name][0]} {reached}: {points_of(difference)} points"
         return _Gate(name, sentence, difference, higher and excludes_zero(difference), sided)
 

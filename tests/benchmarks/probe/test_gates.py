@@ -79,7 +79,7 @@ def test_with_fewer_than_100_tasks_or_10_people_no_gate_is_tested(tmp_path):
         gates = [checks[name] for name in (*METADATA, ACTIONS, *BLIND)]
         assert {gate.state for gate in gates} == {"not tested"}
         assert all(gate.p is None and gate.estimate is None for gate in gates)
-    assert "takes 100 tasks of 10 people, and these are 108 of 9" in checks["first items"].sentence
+    assert "takes 100 tasks of 10 people; there are 108 of 9" in checks["first items"].sentence
     assert "The 5 first items score F1" in checks["first items"].sentence
 
 
@@ -173,7 +173,7 @@ def test_siblings_with_shared_items_in_another_order_are_reported(tmp_path):
     one_task(tmp_path, corpus_document(data_points=[document(), event(), email()]), key="a_02")
     check = checks_at(tmp_path)["order of shared items"]
     assert check.state == "reported"
-    assert check.sentence == "In 1 of 1 pair of tasks, the items that both have stand in another order."
+    assert check.sentence == "1 of 1 pair of tasks has the shared items in different orders."
     assert check.findings[0].key == "a_02"
 
 
