@@ -16,7 +16,7 @@ from dspy_proact.stats.diversity import Coverage, Lengths
 from dspy_proact.stats.likeness import ALIKE, MOST_PAIRS, near_duplicates, words
 
 NAME_GROUPS, NAME_SHARE = 3, 0.1
-"""A name that stands in so many groups, and in so large a share of them, is shown as one that repeats."""
+"""A name is shown as one that recurs if it stands in so many groups, and in more than this share of them."""
 
 
 def generic_checks(corpus: AuditedCorpus, auditing: Auditing) -> Iterator[AuditCheck]:
@@ -109,15 +109,14 @@ def _names(corpus: AuditedCorpus) -> AuditCheck:
     if not holders or groups < NAME_GROUPS:
         why = "no names are known in it" if not holders else f"it takes {NAME_GROUPS} groups that may share names"
         return AuditCheck.not_tested("names", why)
-    often = [
-        (name, len(of)) for name, of in holders.items() if len(of) >= NAME_GROUPS and len(of) > NAME_SHARE * groups
-    ]
+    least = max(NAME_GROUPS, int(NAME_SHARE * groups) + 1)
+    often = [(name, len(of)) for name, of in holders.items() if len(of) >= least]
     often.sort(key=lambda pair: -pair[1])
     findings = tuple(
         Finding(key="", problem=f"{shortened(name)} stands in {count} of {groups} groups.") for name, count in often
     )
     stand = part_of(len(often), len(holders), ("name", "names"), ("stands", "stand"))
-    sentence = f"{stand} in {NAME_GROUPS} groups or more and in over {NAME_SHARE:.0%} of {groups}."
+    sentence = f"{stand} in at least {least} of {groups} groups."
     return AuditCheck(name="names", state="reported", sentence=sentence, tested=len(holders), findings=findings)
 
 

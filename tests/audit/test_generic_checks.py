@@ -103,7 +103,7 @@ def test_a_name_in_three_groups_is_shown_and_one_of_a_single_group_is_not():
         "reported",
         ["Ilse stands in 3 of 3 groups."],
     )
-    assert check.sentence == "1 of 4 names stands in 3 groups or more and in over 10% of 3."
+    assert check.sentence == "1 of 4 names stands in at least 3 of 3 groups."
     # Of 30 groups three are no more than a tenth.
     many = [item(f"k{n}", f"{n}", group=f"g{n}", names=("Ilse",) if n < 3 else (f"Own{n}",)) for n in range(30)]
     assert checks(*many)["names"].findings == ()
