@@ -11,6 +11,8 @@ LONGEST = 160
 """Characters of a text of others that a line quotes."""
 _ENDS = re.compile(r"[|`]")
 """What ends code, or a cell of a table."""
+_ROUND = str.maketrans("[]", "()")
+"""Of an interval, which has to be read as one; square ones begin a link."""
 _MARKUP = re.compile(r"[|`<>&\[\]*_\\#]")
 
 
@@ -26,7 +28,7 @@ def code(text: str, longest: int = LONGEST) -> str:
 
 def unmarked(text: str) -> str:
     """A text of others as words of a line, without what Markdown reads."""
-    return _MARKUP.sub(" ", " ".join(printable(encodable(text)).split()))
+    return _MARKUP.sub(" ", " ".join(printable(encodable(text)).split()).translate(_ROUND))
 
 
 def block(text: str) -> str:

@@ -12,6 +12,7 @@ from builders.made_corpus import made_corpus, middle_share
 
 from dspy_proact import Generation
 from dspy_proact.publish.card import SPLIT, language_code, yaml_of
+from dspy_proact.publish.markdown import unmarked
 from dspy_proact.publish.publication import publish
 from dspy_proact.publish.publishing import Owner
 
@@ -193,3 +194,8 @@ def test_what_a_brief_and_an_owner_write_ends_no_field_and_is_no_markup(tmp_path
         assert len(headings) == 1
     assert yaml.safe_load((folder / "eval.yaml").read_text("utf-8"))["evaluation_framework"] == "dspy-proact"
     assert not mlcroissant.Dataset(folder / "croissant.json").metadata.ctx.issues.errors
+
+
+def test_words_of_a_line_have_no_markup_and_an_interval_stays_one():
+    assert unmarked("+5.0 [-19.0, +29.0] points") == "+5.0 (-19.0, +29.0) points"
+    assert unmarked("[x](javascript:1) <b>|`c`\x1b[31m\n# y") == "(x)(javascript:1)  b   c  x1b(31m   y"

@@ -15,9 +15,6 @@ from dspy_proact.publish.made_lines import diversity_lines, dropped_lines, endin
 from dspy_proact.publish.markdown import block, code, table_lines, unmarked
 from dspy_proact.report.numbers import counted, percent, share
 
-_ROUND = str.maketrans("[]", "()")
-"""Of intervals, whose brackets Markdown would read."""
-
 
 def datasheet(corpus: TaskCorpus) -> str:
     """The datasheet of a made corpus."""
@@ -123,7 +120,7 @@ def _checks(summary: TaskSummary) -> Iterator[str]:
     yield "## Checks"
     yield ""
     checks = summary.corpus.checks
-    rows = [(check.name, check.state, unmarked(check.sentence.translate(_ROUND))) for check in checks]
+    rows = [(check.name, check.state, unmarked(check.sentence)) for check in checks]
     yield from table_lines(("check", "state", "what it shows"), rows) if rows else ["None was made."]
 
 

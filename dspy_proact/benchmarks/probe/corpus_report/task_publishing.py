@@ -114,12 +114,19 @@ def _proof(inputs: Sequence[Row], audits: Sequence[Row], keys: set[str]) -> Iter
     if fresh is None:
         yield "No fresh answers to these tasks were made: whether their evidence solves them is unknown."
         return
+    if fresh.share.value is None:
+        yield "No fresh answer to these tasks could be graded: whether their evidence solves them is unknown."
+        return
+    repeats = sum(int(proof["repeats"]) for _, proof in proofs)
     rest = "95 % interval clustered by persona" if fresh.share.low is not None else fresh.share.reason
     yield (
         f"{fresh.tasks} of {counted(len(inputs), 'task')} have fresh answers from the evidence alone, which decided "
         f"nothing: {fresh.solved} of {counted(fresh.graded, 'answer')} of {counted(fresh.personas, 'persona')} "
         f"solve them, {percent(fresh.share)} % of a task's on average ({rest})."
     )
+    if repeats:
+        of = counted(fresh.graded + fresh.ungraded, "fresh answer")
+        yield f"{repeats} of {of} {'repeats' if repeats == 1 else 'repeat'}, word for word, one that decided."
 
 
 def publishing() -> Publishing:

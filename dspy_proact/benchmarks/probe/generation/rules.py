@@ -72,8 +72,8 @@ def dates_in(text: str, near: date) -> list[date]:
         for match in pattern.finditer(text):
             parts = dict(zip(order, match.groups(), strict=True))
             name = parts["m"]
-            month = int(name) if name.isdigit() else _OTHER_MONTHS.get(name)
-            month = month or next(n for n, of in enumerate(_MONTHS, 1) if of[:3] == name[:3])
+            written = _OTHER_MONTHS.get(name) or next((n for n, of in enumerate(_MONTHS, 1) if of[:3] == name[:3]), 0)
+            month = int(name) if name.isdigit() else written
             years = [int(parts["y"])] if parts["y"] else [near.year, near.year - 1, near.year + 1]
             candidates = list[date]()
             for year in years:

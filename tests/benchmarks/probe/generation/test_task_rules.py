@@ -231,3 +231,9 @@ def test_exactly_the_action_that_was_made_for_a_bottleneck_resolves_it():
     assert rules.action_audit_rules(unknown, ACTIONS)[0].startswith(
         "There is no action 'none' here; the ids are request_"
     )
+
+
+def test_what_looks_like_a_day_and_is_none_is_no_day():
+    """As a model may write them: neither a month nor a day 0, nor one that the month lacks."""
+    assert rules.dates_in("0000-00-00, 2026-00-12, 2026-13-01, 30 February 2026, 00.00.2026", date(2026, 3, 2)) == []
+    assert rules.dates_in("31 December", date(9999, 12, 31)) == [date(9999, 12, 31)]
