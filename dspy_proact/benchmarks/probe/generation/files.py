@@ -29,6 +29,8 @@ from dspy_proact.runs import Case
 
 TASKS, DISTRACTORS, AUDITS = "tasks", "distractors.jsonl", "audits.jsonl"
 INPUT, OUTPUT = "input", "output"
+_LONGEST_NAME = 60
+"""Characters of a person's name in that of a file, which may have 255."""
 BRIEF, DATASHEET, PAGE = "brief.toml", "datasheet.md", "corpus.html"
 
 
@@ -218,7 +220,7 @@ def _audits(person: MadePerson, task: MadeTask) -> dict[str, Any]:
 def _slug(name: str) -> str:
     """A name as file names have it."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    return "_".join(re.findall(r"[a-z0-9]+", plain)) or "person"
+    return "_".join(re.findall(r"[a-z0-9]+", plain))[:_LONGEST_NAME].strip("_") or "person"
 
 
 def _document(value: Mapping[str, Any]) -> str:

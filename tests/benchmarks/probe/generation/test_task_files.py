@@ -138,3 +138,20 @@ def test_tasks_that_a_proof_did_not_keep_and_lost_ones_stand_in_the_audits_alone
     others = [json.loads(line) for line in texts["distractors.jsonl"].splitlines()]
     assert {row["person"] for row in others} == {"p1-x"}
     assert all(row["why_not"] and row["strategy"] for row in others)
+
+
+@pytest.mark.parametrize(
+    ("name", "of_file"),
+    [
+        ("../../Ada <b>", "ada_b"),
+        ("Ada " * 1_000, "ada_" * 14 + "ada"),
+        ("\u202e李雷", "person"),
+        ("CON\x1b[31m", "con_31m"),
+    ],
+)
+def test_a_name_that_a_model_wrote_leaves_no_folder_and_fits_a_file_system(name, of_file):
+    person = made_person(1)
+    person = person.model_copy(update={"world": person.world.model_copy(update={"full_name": name})})
+    names = {file for file in files(person) if file.startswith("tasks/")}
+    assert f"tasks/bottleneck_001_01_{of_file}_input.json" in names
+    assert max(map(len, names)) < 120
