@@ -107,17 +107,11 @@ def sanitized(case: Case, seed: int = 0) -> Case:
     In the official files the prefix of an id, the order of the items and their time of creation can tell it. A
     sanitized task has ids of one form and items cut to id, kind and content.
 
-    A person's tasks share the items that are no evidence. Half of these come first, with the same ids and in the same
-    order in each task, so that a provider's cache holds that much of a prompt. The others are shuffled, task by task,
-    with the evidence: were all of them first, the place of an item would tell what it is.
+    A person's tasks share the items that are no evidence, and have them in one order with the same ids. What an item is
+    has no part in its place: all are sorted by a hash of their id.
     """
     view, gold = case.view_as(ProbeView), case.view_as(ProbeView).gold
-    others = [item for item in view.items if item.id not in gold.evidence]
-    others.sort(key=lambda item: _digest(seed, case.group, "order", item.id))
-    shared = others[: len(others) // 2]
-    shuffled = [item for item in view.items if item not in shared]
-    shuffled.sort(key=lambda item: _digest(seed, case.key, "order", item.id))
-    items = [*shared, *shuffled]
+    items = sorted(view.items, key=lambda item: _digest(seed, case.group, "order", item.id))
     ids: dict[str, str] = {}
     for item in items:
         digest = _digest(seed, case.group, "id", item.id)
