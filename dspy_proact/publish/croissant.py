@@ -60,7 +60,7 @@ def croissant(facts: CardFacts, files: Mapping[str, str], rows: Mapping[str, Seq
         "rai:dataAnnotationProtocol": reviewed_by(record.reviews),
         "rai:dataUseCases": list(description.uses),
         "rai:dataLimitations": list(description.limits),
-        "rai:personalSensitiveInformation": "None is known: models invented the people in it.",
+        "rai:personalSensitiveInformation": "None is known: models wrote the people in it, from personas.",
         "distribution": [
             {
                 "@type": "cr:FileObject",

@@ -47,7 +47,7 @@ def _composition(facts: CardFacts) -> Iterator[str]:
     yield ""
     yield f"- Language: {code(facts.description.language)}"
     yield f"- Recommended split: all of it is for testing. {held_back(facts)}"
-    yield "- Models invented the people in it; nothing was collected from people."
+    yield "- Models wrote the people in it, from personas; generating it collected nothing from people."
 
 
 def _collection(facts: CardFacts) -> Iterator[str]:

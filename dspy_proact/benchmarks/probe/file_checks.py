@@ -166,12 +166,11 @@ class FileChecks:
                 problem = f"{shown(name)} {'stands on' if alone else 'is lacking on'} evidence alone, {where}."
                 findings.append(Finding(key="", problem=problem))
         tasks = len(self._tasks)
-        sentence = f"In {counted(tasks, 'task')}, no field stands on evidence alone, or is lacking there alone."
+        tasks_of = f"In {counted(tasks, 'task')}"
+        sentence = f"{tasks_of}, no field stands on evidence alone, or is lacking there alone, beyond what is chance."
         if findings:
             tells = "thing tells" if len(findings) == 1 else "things tell"
-            sentence = (
-                f"In {counted(tasks, 'task')}, {len(findings):,} {tells} evidence or the right action by a field."
-            )
+            sentence = f"{tasks_of}, {len(findings):,} {tells} evidence or the right action by a field."
         state = "failed" if findings else "passed"
         return AuditCheck(
             name="fields of evidence", state=state, sentence=sentence, tested=tasks, findings=tuple(findings)

@@ -154,6 +154,7 @@ def test_a_field_on_evidence_alone_is_named_once_it_is_no_chance(tmp_path, tasks
     check = checks_at(tmp_path)["fields of evidence"]
     problem = "'metadata' stands on evidence alone, in all 9 tasks in which an item has it."
     assert [finding.problem for finding in check.findings] == [problem] * (tasks > 7)
+    assert check.sentence.endswith("by a field." if tasks > 7 else "beyond what is chance.")
 
 
 def test_a_field_that_is_lacking_on_evidence_alone_is_named(tmp_path):

@@ -72,7 +72,7 @@ def _composition(summary: MadeSummary) -> Iterator[str]:
     yield (
         "An instance is a dialogue: user messages, responses, a system text, the facts planted in it, and at each "
         "trigger a rubric that was written before the response. Rubrics are the labels. Personas are the units of "
-        "splitting and of clustering. Nobody in it is real."
+        "splitting and of clustering. Models wrote its people, from personas."
     )
     yield ""
     yield f"- Language: {code(brief.dialogue.language)}"

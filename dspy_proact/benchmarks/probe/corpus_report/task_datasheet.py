@@ -56,7 +56,7 @@ def _composition(summary: TaskSummary) -> Iterator[str]:
         ),
     )
     yield ""
-    yield f"{INSTANCE} Nobody in it is real."
+    yield f"{INSTANCE} Models wrote its people, from personas."
     yield ""
     yield f"- Language: {code(corpus.brief.tasks.language)}"
     yield (
