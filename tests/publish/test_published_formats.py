@@ -5,10 +5,10 @@ import re
 from dataclasses import replace
 
 import datasets
-import mlcroissant
 import pytest
 import yaml
 from builders.made_corpus import made_corpus, middle_share
+from drivers.croissant import mlcroissant
 
 from dspy_proact import Generation
 from dspy_proact.publish.card import SPLIT, language_code, yaml_of

@@ -7,9 +7,9 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import datasets
-import mlcroissant
 import pytest
 from builders.made_corpus import middle_share
+from drivers.croissant import mlcroissant
 
 from dspy_proact import Evaluation, Generation
 from dspy_proact.benchmarks.probe.benchmark import Probe
