@@ -107,7 +107,8 @@ def _names(corpus: AuditedCorpus) -> AuditCheck:
             holders[name].add(item.group)
     groups = len({item.group for item in corpus.items})
     if not holders or groups < NAME_GROUPS:
-        why = "no names are known in it" if not holders else f"it takes {NAME_GROUPS} groups that may share names"
+        few = f"names are compared over {NAME_GROUPS} groups or more, and the corpus has {groups}"
+        why = few if holders else "no names are known in it"
         return AuditCheck.not_tested("names", why)
     least = max(NAME_GROUPS, int(NAME_SHARE * groups) + 1)
     often = [(name, len(of)) for name, of in holders.items() if len(of) >= least]

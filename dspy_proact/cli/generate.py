@@ -53,7 +53,9 @@ def brief(chosen: BenchmarkChoice, model: NamedModel, about: Path | None, gate: 
     Section(
         Heading.CASES,
         option.path("--brief", "Brief in TOML, as `generate brief` drafts it. Default: a bundled one."),
-        option.number("--items", _NUMBER, "How many to make. Default: 20, fewer if embedded."),
+        option.number(
+            "--items", _NUMBER, "How many dialogues, or people with tasks, to make. Default: 20, fewer if embedded."
+        ),
         option.number("--dialogues", _NUMBER, "The same as --items, for benchmarks that make dialogues."),
         option.number("--people", _NUMBER, "The same as --items, for benchmarks that make people."),
         option.text("--language", "NAME", "Language of what is made, in place of the brief's."),

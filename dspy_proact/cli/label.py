@@ -296,6 +296,10 @@ def serve(
     else:
         if first_typed(of=("--double-share",)):
             raise UsageError("--double-share: has an effect with --review alone; --each is for responses")
+        if corpora := [run for run in runs if (run / "corpus.json").exists()]:
+            raise UsageError(
+                f"{corpora[0]}: is a corpus; people review it with --review, and rate the run of a model on it"
+            )
         declared, summaries = chosen.known(*runs), [summary_of(run) for run in runs]
         file = db or FOLDER / f"{'--'.join(run.resolve().name for run in runs)}.db"
         again = _begun(file, "--draw", "--each", "--raters", "--repeated", "--seed", "--disputed", "--pairs")

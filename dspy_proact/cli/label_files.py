@@ -80,7 +80,7 @@ def export(
 
 
 def _write_reviews(study: Path, out: Path | None) -> None:
-    from dspy_proact.label.reviews import reviews_of
+    from dspy_proact.label.reviews import ReviewStore, reviews_of
     from dspy_proact.report.numbers import counted
 
     if flag := first_typed(("--run", "--html", "--rater", "--official")):
@@ -90,7 +90,13 @@ def _write_reviews(study: Path, out: Path | None) -> None:
     reviews = reviews_of(study)
     text = "".join(f"{review.model_dump_json()}\n" for review in reviews)
     file = written(text, out or FOLDER / f"{study.stem}.jsonl", study)
-    say(f"{counted(sum(not review.decision for review in reviews), 'review')} in {file}.")
+    message = f"{counted(sum(not review.decision for review in reviews), 'review')} in {file}."
+    with closing(ReviewStore.open(study)) as store:
+        corpus = Path(store.study.runs[0].path)
+    if (corpus / "corpus.json").exists():
+        say_next(Next.REVIEWS_EXPORTED, message, corpus=corpus, file=file)
+    else:
+        say(message)
 
 
 def _write_ratings(

@@ -48,6 +48,7 @@ class Next(StrEnum):
     PLANNED = "label serve {benchmark} {run} {design}"
     RATED = "agree {benchmark} {run} --ratings {file}"
     REVIEWED = "label export {file}"
+    REVIEWS_EXPORTED = "generate publish {corpus} --reviews {file}"
     CHOSEN = "agree {benchmark} --pairs {file}"
     BRIEF_DRAFTED = "generate --brief {file} {options} --dry-run"
     CORPUS_MADE = "eval {benchmark} {options} --corpus {corpus}"

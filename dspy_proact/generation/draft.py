@@ -37,7 +37,8 @@ def draft_brief(declared: Benchmark[Any, Any], page: Path, model: ModelSpec | st
     """
     making: Making | None = declared.corpus.making and declared.corpus.making()
     if not (making and (role := making.drafter) and (draft := making.draft)):
-        raise UsageError(f"{declared.name}: no brief can be drafted for it; name another `benchmark`")
+        own = "edit a copy of the brief.toml in the folder of a corpus that `generate` made" if making else ""
+        raise UsageError(f"{declared.name}: no brief can be drafted for it; {own or 'name another `benchmark`'}")
     text = read_text(page, "a page about the product")
     drafter = open_model(model, role, gate or Gate())
     drafter.require_key()

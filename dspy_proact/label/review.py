@@ -194,7 +194,7 @@ class ReviewerStanding:
 
 @dataclass(frozen=True)
 class Contested:
-    """An item on which reviewers decided differently."""
+    """An item and what was said of it, such as one on which reviewers decided differently."""
 
     entry: CorpusItem
     reviews: tuple[tuple[int, Review], ...]
@@ -220,6 +220,8 @@ class ReviewOverview:
     """In the order in which they came."""
     contested: tuple[Contested, ...]
     """Unresolved ones first."""
+    changed: tuple[Contested, ...]
+    """Those that everybody who reviewed them rejected, or edited alike: nothing is to decide."""
 
 
 def review_overview(store: ReviewStore, items: tuple[CorpusItem, ...]) -> ReviewOverview:
@@ -228,11 +230,13 @@ def review_overview(store: ReviewStore, items: tuple[CorpusItem, ...]) -> Review
     reviews = [review for _, review in numbered]
     summary = review_summary([item.item for item in items], [*reviews, *decisions], str(store.path))
     decided = {review.item: review for review in decisions}
-    contested = list[Contested]()
+    contested, changed = list[Contested](), list[Contested]()
     for item in items:
         own = tuple((number, review) for number, review in numbered if review.item == item.case)
         if item.case in decided or len({review.outcome for _, review in own}) > 1:
             contested.append(Contested(item, own, decided.get(item.case)))
+        elif own and own[0][1].verdict != "accept":
+            changed.append(Contested(item, own, None))
     contested.sort(key=lambda one: one.decision is not None)
     standings = list[ReviewerStanding]()
     for rater in store.raters():
@@ -242,7 +246,7 @@ def review_overview(store: ReviewStore, items: tuple[CorpusItem, ...]) -> Review
         standings.append(ReviewerStanding(rater, Counter[str](verdicts), states["skipped"], states["open"], seconds))
     design = store.study.design
     double = sum(design.raters_of(rank) > 1 for rank in range(len(items)))
-    return ReviewOverview(design, double, summary, tuple(standings), tuple(contested))
+    return ReviewOverview(design, double, summary, tuple(standings), tuple(contested), tuple(changed))
 
 
 def review_page(view: ReviewOverview, csrf: str) -> str:

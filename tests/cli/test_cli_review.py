@@ -15,6 +15,10 @@ from dspy_proact.label.reviews import CorpusItem, ReviewStore, ReviewSubmission
 from dspy_proact.label.study import Design
 
 
+def flat(text):
+    return " ".join(text.split())
+
+
 @pytest.fixture
 def corpus(tmp_path, proactbench):
     from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
@@ -79,10 +83,22 @@ def test_reviews_are_exported_a_line_each_and_no_command_takes_them_for_ratings(
             rater.number, ReviewSubmission(entry.key, "edit", key(), edits={"turns.1.user": "Hi."}, happens="yes")
         )
         store.adjudicate(ReviewSubmission(entry.key, "reject", key(), reason="After all."))
-    proact("label", "export", file, "--out", corpus.with_name("reviews.jsonl"))
+    _, _, err = proact("label", "export", file, "--out", corpus.with_name("reviews.jsonl"))
+    assert (flat(err).startswith("1 review in "), "Next:" in err) == (True, False), "what nobody made is not published"
     review, decided = map(json.loads, corpus.with_name("reviews.jsonl").read_text().splitlines())
     assert (review["reviewer"], review["item"], review["edits"]) == ("Ann", entry.case, {"turns.1.user": "Hi."})
     assert (decided["reviewer"], decided["verdict"], decided["decision"]) == ("owner", "reject", True)
     assert "--official: has no effect on reviews" in refused("label", "export", file, "--official", "folder")
     assert "holds reviews of a corpus" in refused("agree", "--ratings", file)
     assert "holds reviews of a corpus" in refused("label", "import", file, corpus)
+
+
+def test_what_was_made_is_published_with_its_reviews_and_rated_by_people_only_in_a_run(proact, refused, tmp_path):
+    mine = tmp_path / "mine"
+    made = ["generate", "--benchmark", "probe", "--items", 1, "--proof", "none", "--out", mine]
+    assert proact(*made)[0] == 0
+    assert f"{mine}: is a corpus; people review it with --review" in flat(refused("label", "serve", mine))
+    design = Design(ratings=1, raters=1, repeated=0.0, kind="reviews")
+    open_review(file := tmp_path / "mine.reviews.db", benchmark_named("probe"), mine, design).store.close()
+    _, _, err = proact("label", "export", file, "--out", out := tmp_path / "reviews.jsonl")
+    assert f"0 reviews in {out}. Next: dspy-proact generate publish {mine} --reviews {out}" in flat(err)

@@ -242,6 +242,12 @@ def test_the_stand_in_drafts_a_brief_that_is_read_back(proact):
     assert proact("generate", "brief", "--about", "page.md")[1] == Path("brief.toml").read_text("utf-8")
 
 
+def test_where_no_brief_is_drafted_it_is_said_where_one_to_edit_is(refused):
+    Path("page.md").write_text(PAGE, encoding="utf-8")
+    words = ["generate", "brief", "--benchmark", "probe", "--about", "page.md"]
+    assert "edit a copy of the brief.toml in the folder of a corpus that `generate` made" in flat(refused(*words))
+
+
 def drafted(**changes):
     answer = {
         "name": "Tidewater Kayaks",

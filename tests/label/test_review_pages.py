@@ -225,6 +225,22 @@ def test_the_owner_decides_where_two_differ_and_the_last_decision_counts(served)
     assert len(standing(served)) == 6, "the reviews stay as they are"
 
 
+def test_the_owner_reads_what_was_rejected_or_edited_alike_and_by_whom_and_why(served):
+    ann, bob, owner = joined(served, "Ann"), joined(served, "Bob"), Visitor(served.port)
+    verdicts = {"Riddle number 0": "accept", "Riddle number 1": "reject", "Riddle number 2": "edit"}
+    for person in (ann, bob):
+        while "data-item" in (page := person.get("/rate")).text:
+            (verdict,) = (verdict for title, verdict in verdicts.items() if title in page.text)
+            person.post("/rate", review(page, verdict, edits=CHANGED if verdict == "edit" else {}))
+    owner.post("/enter", {"token": served.owner})
+    page = owner.get("/owner").text
+    assert "3 of 3 items reviewed, none to decide" in page
+    _, changed = page.split("Rejected or edited without dispute")
+    assert [title in changed for title in verdicts] == [False, True, True]
+    assert "<strong>reject</strong> Ann: No." in changed
+    assert f"<ins>{CHANGED['riddle']}</ins>" in changed
+
+
 def test_no_review_is_lost_or_doubled_when_the_server_is_killed_right_after_each_click(tmp_path):
     """Every other click is killed with its answer on the way, and is sent once more."""
     clicks = 6

@@ -166,6 +166,12 @@ def test_croissant_has_the_hash_of_each_file_and_finds_one_that_was_changed(publ
 
 # Texts of others
 
+
+def test_an_interval_keeps_its_brackets_as_round_ones_which_begin_no_link():
+    assert unmarked("+2.5 [-1.0, +6.0] points") == "+2.5 (-1.0, +6.0) points"
+    assert unmarked("[a](b)") == "(a)(b)"
+
+
 HOSTILE = 'Evil | `x` </table> <script>alert(1)</script> [a](javascript:b) --- "q" \n---\nlicense: mit\n# Heading'
 
 

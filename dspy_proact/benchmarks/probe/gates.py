@@ -18,6 +18,7 @@ from dspy_proact.audit.check import AuditCheck
 from dspy_proact.benchmarks.probe.agents.tools import ToolRow
 from dspy_proact.benchmarks.probe.baselines import by_rule, world_text
 from dspy_proact.benchmarks.probe.file_checks import FileChecks
+from dspy_proact.benchmarks.probe.generation.corpus import FEWEST_PERSONAS
 from dspy_proact.benchmarks.probe.metadata import Aspect, Traces, moment, pools_of
 from dspy_proact.benchmarks.probe.scoring import search_scores
 from dspy_proact.benchmarks.probe.settings import BaselineName
@@ -188,10 +189,14 @@ class _Gates:
         scores, chance = zip(*self._scores[name], strict=True)
         paired = paired_difference(chance, scores, self._people)
         difference, p = paired.difference, paired.p
+        few = len(set(self._people)) < FEWEST_PERSONAS
+        if few:  # two or three people who happen to be alike would give an interval that looks sharp
+            difference = Estimate(difference.value, reason=f"fewer than {FEWEST_PERSONAS} people")
         higher = (difference.value or 0) > 0
         sided = None if p is None else p / 2 if higher else 1 - p / 2
         reached = f"score F1 {share(mean(scores))}, and as many at random {share(mean(chance))}"
         sentence = f"The {TAKE} {RULES[name][0]} {reached}: {points_of(difference)} points"
+        sentence += f" (no interval: {difference.reason})" if few else ""
         return _Gate(name, sentence, difference, higher and excludes_zero(difference), sided)
 
 

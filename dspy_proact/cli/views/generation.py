@@ -77,7 +77,7 @@ def _forecast_text(forecast: CorpusForecast, limits: Limits) -> list[str]:
     low, high = (duration(seconds) for seconds in forecast.seconds)
     return [
         f"About {forecast.calls:,} calls, {forecast.prompt_tokens:,} tokens in and {forecast.completion_tokens:,} out, "
-        f"{price}; what is asked again is not counted.",
+        f"{price}; answers that are asked for again are not counted.",
         f"Time: {low} to {high}, {forecast.concurrency} calls in flight, if a call takes {SECONDS[0]:g} to "
         f"{SECONDS[1]:g} seconds.",
         *exceeded(limits, forecast.calls, tokens, forecast.usd or 0.0),

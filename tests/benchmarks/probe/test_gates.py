@@ -83,6 +83,16 @@ def test_with_fewer_than_100_tasks_or_10_people_no_gate_is_tested(tmp_path):
     assert "The 5 first items score F1" in checks["first items"].sentence
 
 
+@pytest.mark.parametrize("people", [4, 5])
+def test_below_five_people_a_rule_has_no_interval(tmp_path, people):
+    """Two people who happen to be alike would give one that looks sharp."""
+    checks = made(tmp_path, people=people, tasks=2)
+    shown = [checks[name].sentence for name in (*BLIND, *READING)]
+    assert {"points (no interval: fewer than 5 people); " in sentence for sentence in shown} == {people < 5}
+    assert any("[" in sentence for sentence in shown) == (people == 5)
+    assert any(checks[name].estimate.low is not None for name in READING) == (people == 5)
+
+
 # What code counts
 
 
@@ -241,13 +251,16 @@ def test_another_value_does_not(value, text):
     assert not stands(value, text)
 
 
-def test_another_action_of_the_type_and_the_parameters_of_the_right_one_is_reported(tmp_path):
-    actions = [action("order", "part"), action("buy", "part"), action("call", "whom")]
+@pytest.mark.parametrize(
+    ("others", "problem"), [(["buy"], "'buy' has the type"), (["buy", "rent"], "'buy' and 'rent' have the type")]
+)
+def test_another_action_of_the_type_and_the_parameters_of_the_right_one_is_reported(tmp_path, others, problem):
+    actions = [action("order", "part"), *(action(other, "part") for other in others), action("call", "whom")]
     one_task(tmp_path, corpus_document(world_model=world(available_actions=actions)))
     check = checks_at(tmp_path)["actions alike"]
     assert check.state == "reported"
     assert [finding.problem for finding in check.findings] == [
-        "'buy' has the type and the parameters of the right action, 'order'."
+        f"{problem} and the parameters of the right action, 'order'."
     ]
 
 
