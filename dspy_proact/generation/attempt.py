@@ -183,6 +183,8 @@ class Attempt:
                         )
                         reasons = (f"{cut}; write a shorter one, of {MOST_CHARACTERS:,} characters at most.",)
                         self._answers.pop((stage, turn))
+                    elif "\\u0000" in text.replace("\\\\", ""):  # no reader takes a file with one
+                        reasons = ("It holds a NUL character, which no file may have; leave it out.",)
                     else:
                         broken = rules(answer.prediction)
                         reasons = tuple(await broken if isinstance(broken, Awaitable) else broken)

@@ -269,3 +269,16 @@ def test_the_calls_of_a_person_are_as_expected(server):
     mixed = ProbeMaker(with_fields(bundled_brief(), SMALL | {"tasks.difficulty": "mixed"}, "brief"), "none")
     # Evidence of a task: 2, 2 to 3 or 3 to 5 items; of two tasks in the mean (4 + 5 + 8) / 3.
     assert {one.stage: one.calls for one in mixed.forecast()}["evidence"] == pytest.approx(17 / 3)
+
+
+def test_an_answer_with_a_character_that_no_file_may_have_is_asked_for_again(server):
+    """A text about one is none."""
+    mark = "\\u0000"
+    Spoilt(server, "world", lambda _, answer: {"world": answer["world"] | {"about": f"Keeps notes on {mark}."}})
+    person, attempt = made(server)
+    assert person.world.about == f"Keeps notes on {mark}."
+    assert broken(attempt, "world") == []
+    Spoilt(server, "world", lambda _, answer: {"world": answer["world"] | {"about": "Keeps\0notes."}})
+    person, attempt = made(server)
+    assert "\0" not in person.world.about
+    assert broken(attempt, "world") == ["It holds a NUL character, which no file may have; leave it out."]
