@@ -85,11 +85,8 @@ def publish(
         raise UsageError(_empty_part(source, public, rest, share))
     description = source.publishing.describe(PublicData(source.claim.identity.brief, public.rows, source.models))
     record = _record(source, public, owner, owner.name or description.title)
-    rest_files = dict[str, str]()
-    if rest.keys:
-        of_rest = _record(source, rest, owner, record.title)
-        own = {**source.files(rest), PUBLICATION: _json(of_rest), "README.md": held_back_card(of_rest)}
-        rest_files = _summed(own, rest.canary)
+    rest_files = _held_back_files(source, rest, owner, record.title) if rest.keys else {}
+    if rest_files:
         sha256 = hashlib.sha256(rest_files[SUMS].encode()).hexdigest()
         held = HeldBack(share=share, groups=len(rest.groups), items=len(rest.keys), sha256=sha256)
         record = record.model_copy(update={"held_back": held})
@@ -98,19 +95,21 @@ def publish(
         _write(Path(name, declared.name), data)
         audited = Audit(Path(name, declared.name), benchmark=declared).checks
     facts = CardFacts(record, description, owner, declared, source.publishing, source.models, audited, tuple(data))
-    documents = {
-        "README.md": card(facts),
-        "datasheet.md": datasheet(facts),
-        "eval.yaml": eval_yaml(facts),
-        "croissant.json": croissant(facts, data, public.rows),
-        PUBLICATION: _json(record),
-    }
+    documents = {"README.md": card(facts), "datasheet.md": datasheet(facts), "eval.yaml": eval_yaml(facts)}
+    documents |= {"croissant.json": croissant(facts, data, public.rows), PUBLICATION: _json(record)}
     files = _summed({**data, **documents}, public.canary)
     for target, wanted in ((path, files), (hidden_path, rest_files)):
         _require_free(target, wanted)
     for target, wanted in ((hidden_path, rest_files), (path, files)):
         _write(target, wanted)
     return Publication(path, hidden_path if rest_files else None, record, audited, source.publishing.items)
+
+
+def _held_back_files(source: Source, rest: CorpusPart, owner: Owner, title: str) -> dict[str, str]:
+    """The files of the part that is not published."""
+    record = _record(source, rest, owner, title)
+    own = {**source.files(rest), PUBLICATION: _json(record), "README.md": held_back_card(record)}
+    return _summed(own, rest.canary)
 
 
 def _empty_part(source: Source, public: CorpusPart, rest: CorpusPart, share: float) -> str:

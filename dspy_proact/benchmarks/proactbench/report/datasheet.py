@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dspy_proact.benchmarks.proactbench.corpus.personas import attribution
 from dspy_proact.benchmarks.proactbench.generation.made import CorpusProof, Effect, MadeCorpus
 from dspy_proact.benchmarks.proactbench.report.made_summary import PHASES, MadeSummary, effect_rows
+from dspy_proact.benchmarks.proactbench.report.publishing import INSTANCE, METHOD
 from dspy_proact.plain_text import encodable
 from dspy_proact.publish.made_lines import (
     ROWS,
@@ -69,11 +70,7 @@ def _composition(summary: MadeSummary) -> Iterator[str]:
         ),
     )
     yield ""
-    yield (
-        "An instance is a dialogue: user messages, responses, a system text, the facts planted in it, and at each "
-        "trigger a rubric that was written before the response. Rubrics are the labels. Personas are the units of "
-        "splitting and of clustering. Models wrote its people, from personas."
-    )
+    yield f"{INSTANCE} Models wrote its people, from personas."
     yield ""
     yield f"- Language: {code(brief.dialogue.language)}"
     yield f"- Styles of users: {styles.get(chosen) if isinstance(chosen, str) else listed([*map(str, chosen)])}"
@@ -88,12 +85,7 @@ def _process(summary: MadeSummary) -> Iterator[str]:
     corpus = summary.corpus
     yield "## How it was made"
     yield ""
-    yield (
-        "A planner writes a scenario, a blueprint and each turn's plan and rubric; another model plays the user and "
-        "sees no rubric, no goal and no blueprint; the assistant sees the chat and the system text; an auditor checks "
-        "what they write, after rules in code. What breaks a rule is asked for again twice, then the stage before is "
-        "repeated, then the attempt is dropped, three of them at most for each dialogue."
-    )
+    yield f"{METHOD} A dialogue has three attempts at most."
     yield ""
     yield from making_lines(corpus.models, corpus.made, corpus.prompts)
 

@@ -19,12 +19,12 @@ _MESSAGES = {
     "assistant_responses": ("turn_records", "$[*].assistant_response"),
 }
 _PURPOSE = "Measures whether an assistant acts on what its users disclose and do not ask about."
-_INSTANCE = (
+INSTANCE = (
     "An instance is a dialogue: user messages, responses, a system text, the facts planted in it, and at each trigger "
     "a rubric that was written before the response. Rubrics are the labels. Control dialogues lack the planted facts, "
     "and an assistant should offer nothing there. Personas are the units of splitting and of clustering."
 )
-_METHOD = (
+METHOD = (
     "A planner writes a scenario, a blueprint and each turn's plan and rubric; another model plays the user and sees "
     "no rubric, no goal and no blueprint; the assistant sees the chat and the system text; an auditor checks what they "
     "write, after rules in code. What breaks a rule is asked for again twice, then the stage before is repeated, then "
@@ -58,7 +58,7 @@ def describe(data: PublicData) -> Description:
         title=f"Dialogues for {brief['product']['name']}",
         language=brief["dialogue"]["language"],
         purpose=_PURPOSE,
-        instance=_INSTANCE,
+        instance=INSTANCE,
         counts=[
             ("dialogues", f"{len(rows):,}"),
             ("turns", f"{sum(len(row['turn_records']) for row in rows):,}"),
@@ -68,7 +68,7 @@ def describe(data: PublicData) -> Description:
             ("parts of life", f"{len(domains):,}"),
             ("control dialogues", f"{len(controls):,}"),
         ],
-        method=_METHOD,
+        method=METHOD,
         proof=[*_proof(rows)],
         uses=_USES,
         limits=_LIMITS,
