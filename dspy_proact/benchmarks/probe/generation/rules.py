@@ -142,6 +142,12 @@ def world_rules(world: DraftWorld, difficulty: Difficulty, initials: str = "") -
     if not any(same_name(world.reporting_to, one.name) for one in world.relationships):
         reasons.append("`reporting_to` is the name of one of the relationships; give that of the manager.")
     reasons += [f"The name {name!r} has no word; give the person one." for name in names if not words_of(name)]
+    # Files name people, and readers refuse what a terminal would obey or hide.
+    reasons += [
+        f"The name {name!r} has a character that is not shown; leave it out."
+        for name in names
+        if not name.isprintable()
+    ]
     first = [name.split()[0].casefold() for name in names if name.split()]
     reasons += [f"Two people are called {name!r}; no two share a given name." for name in _repeated(first)]
     for name in names if initials else ():

@@ -282,3 +282,11 @@ def test_an_answer_with_a_character_that_no_file_may_have_is_asked_for_again(ser
     person, attempt = made(server)
     assert "\0" not in person.world.about
     assert broken(attempt, "world") == ["It holds a NUL character, which no file may have; leave it out."]
+
+
+@pytest.mark.parametrize("char", ["\u200b", "\x1b", "\n"])
+def test_a_name_that_readers_of_files_would_refuse_is_asked_for_again(server, char):
+    Spoilt(server, "world", lambda _, answer: {"world": answer["world"] | {"full_name": f"Silvan{char} Hollander"}})
+    _, attempt = made(server)
+    (reason,) = broken(attempt, "world")
+    assert reason.endswith("has a character that is not shown; leave it out.")
