@@ -14,7 +14,7 @@ import numpy as np
 
 from dspy_proact.stats.cluster import ENOUGH_GROUPS, cluster_mean, spread_of, tabulate
 from dspy_proact.stats.estimate import ROUNDING, t_tail
-from dspy_proact.stats.paired import LEVEL, holm
+from dspy_proact.stats.paired import FEWEST, LEVEL, holm
 
 DESIGN_EFFECT = 2.0
 """By how much the likeness of a group's cases widens a variance at least: an assumption, for counts do not tell."""
@@ -36,6 +36,8 @@ class Counted:
     """Degrees of freedom with which the design effect is known."""
     interval: tuple[float, float] | None = None
     """95 % interval of the mean over its groups; None where these are not known."""
+    groups: int | None = None
+    """Groups of the cases; None where these are not known."""
 
     @classmethod
     def of_labels(cls, counts: Sequence[int], scores: Sequence[float]) -> "Counted":
@@ -53,8 +55,9 @@ class Counted:
         ones have, or do not differ. Where there is no interval, it is all of the scale.
         """
         counted, own = cls.of_labels([1] * len(scores), scores), cluster_mean(scores, groups)
-        counted = replace(counted, interval=(0.0, 1.0) if own.low is None or own.high is None else (own.low, own.high))
+        interval = (0.0, 1.0) if own.low is None or own.high is None else (own.low, own.high)
         table = tabulate(np.array(scores, dtype=float), groups)
+        counted = replace(counted, interval=interval, groups=table.groups)
         if table.groups == 1 or not counted.variance:
             return counted
         spread = spread_of(table)
@@ -67,7 +70,8 @@ def rank_ranges(models: Sequence[Counted], design_effect: float = DESIGN_EFFECT)
     """Range of ranks of each model, (best, worst): what lies outside is refuted at 5 % for all pairs together.
 
     Every two models are compared by a t test with SE^2 = D (var_A / N_A + var_B / N_B), and Holm adjusts over all
-    pairs; they are not told apart where one's mean lies in the other's interval. A model's best rank is one below those
+    pairs; they are not told apart where one's mean lies in the other's interval, or where one has so few groups that no
+    paired difference of it can be significant either. A model's best rank is one below those
     significantly better than it, its worst one above those significantly worse (as in Mogstad, Romano, Shaikh & Wilhelm
     2024, with Holm).
 
@@ -94,14 +98,15 @@ def competition_ranks(values: Sequence[float]) -> list[int]:
 
 
 def _pair_p(one: Counted, other: Counted, design_effect: float, df: float) -> float:
-    """Two-sided p value of the test that both have the same mean; 1 where they are equal, or in each other's interval.
+    """Two-sided p value of the test that both have the same mean; 1 where nothing may tell them apart.
 
     A model whose cases all score alike shows no variance, yet one case proves nothing: its pairs are
     tested with the variance of both models' cases put together, which is what they would share if alike.
     """
     beside = ((one.mean, other.interval), (other.mean, one.interval))
     held = any(interval and interval[0] <= mean <= interval[1] for mean, interval in beside)
-    if abs(one.mean - other.mean) < ROUNDING or held:
+    few = any(model.groups is not None and model.groups < FEWEST for model in (one, other))
+    if abs(one.mean - other.mean) < ROUNDING or held or few:
         return 1.0
     first, second = one.variance, other.variance
     if min(first, second) == 0:

@@ -25,7 +25,7 @@ def test_grades_give_mean_and_variance_by_hand():
     other = Counted.of_labels((10, 5, 5), (1, 0.2, 0))
     assert (other.mean, other.variance) == (pytest.approx(0.55), pytest.approx(0.2075))
     # Rounding is no spread.
-    assert Counted.of_cases([0.1] * 30, range(30)) == Counted(pytest.approx(0.1), 0.0, 30, interval=(0, 1))
+    assert Counted.of_cases([0.1] * 30, range(30)) == Counted(pytest.approx(0.1), 0.0, 30, interval=(0, 1), groups=30)
 
 
 def test_two_models_by_hand():
@@ -95,3 +95,9 @@ def test_a_model_is_not_told_from_what_lies_in_its_own_interval():
     assert rank_ranges([Counted(own.mean, own.variance, 100), of(10, 190)]) == [(1, 1), (2, 2)]
     # With one group nothing is known of it.
     assert Counted.of_cases([1.0, 0.0], ["a", "a"]).interval == (0, 1)
+
+
+@pytest.mark.parametrize(("groups", "ranges"), [(5, [(1, 2), (1, 2)]), (6, [(1, 1), (2, 2)])])
+def test_no_rank_is_ruled_out_by_so_few_groups_that_no_paired_difference_can_be_significant(groups, ranges):
+    """T of .8 / sqrt(2 * .18 / 60) is 10.3; but signs of five groups reach p = 2 / 2^5 = .0625 at least."""
+    assert rank_ranges([Counted(0.9, 0.09, 60, groups=groups), Counted(0.1, 0.09, 60, groups=groups)]) == ranges
