@@ -27,6 +27,12 @@ def test_findings_are_no_error_and_the_first_few_of_each_check_are_shown(proact)
     assert explained.count("key5: It shares") > out.count("key5: It shares")
 
 
+def test_checks_that_say_the_same_are_one_entry(proact):
+    text = " ".join(proact("audit", "sample", "--benchmark", "probe")[1].split())
+    assert text.count("A test takes 100 tasks of 10 people") == 1
+    assert "metadata: ids, metadata: order, metadata: times" in text
+
+
 def test_json_and_page_say_the_same(proact):
     status, out, _ = proact("audit", "sample", "--json")
     document = json.loads(out)

@@ -69,14 +69,15 @@ def audit_shown(
 def _print(audit: Audit, explain: bool) -> None:
     show(console(), *audit.headline.lines)
     for state, checks in groupby(audit.checks, key=lambda check: check.state):
-        show(console(), "", f"{state}:", *(line for check in checks for line in _lines(check, explain)))
+        alike = [list(group) for _, group in groupby(checks, key=lambda check: (check.sentence, check.findings))]
+        show(console(), "", f"{state}:", *(line for group in alike for line in _lines(group, explain)))
     if not explain and any(len(check.findings) > _FIRST for check in audit.checks):
         print_more()
 
 
-def _lines(check: AuditCheck, explain: bool) -> Iterator[str]:
-    """Name and sentence of a check, and what it found, as lines of the terminal's width."""
-    width = console().width
+def _lines(alike: Sequence[AuditCheck], explain: bool) -> Iterator[str]:
+    """Names and the sentence of checks that say the same, and what they found, as lines of the terminal's width."""
+    width, check = console().width, alike[0]
 
     def wrapped(text: str, mark: str) -> list[str]:
         after = " " * len(mark)
@@ -89,7 +90,7 @@ def _lines(check: AuditCheck, explain: bool) -> Iterator[str]:
             break_on_hyphens=False,
         )
 
-    yield from wrapped(f"{check.name}: {check.sentence}", "  ")
+    yield from wrapped(f"{', '.join(one.name for one in alike)}: {check.sentence}", "  ")
     shown = check.findings if explain else check.findings[:_FIRST]
     for finding in shown:
         key = f"{shortened(finding.key)}: " if finding.key else ""
