@@ -53,9 +53,7 @@ def brief(chosen: BenchmarkChoice, model: NamedModel, about: Path | None, gate: 
     Section(
         Heading.CASES,
         option.path("--brief", "Brief in TOML, as `generate brief` drafts it. Default: a bundled one."),
-        option.number(
-            "--items", _NUMBER, "How many dialogues, or people with tasks, to make. Default: 20, fewer if embedded."
-        ),
+        option.number("--items", _NUMBER, "How many to make. Default: 20, fewer if embedded."),
         option.number("--dialogues", _NUMBER, "The same as --items, for benchmarks that make dialogues."),
         option.number("--people", _NUMBER, "The same as --items, for benchmarks that make people."),
         option.text("--language", "NAME", "Language of what is made, in place of the brief's."),
@@ -76,8 +74,7 @@ def brief(chosen: BenchmarkChoice, model: NamedModel, about: Path | None, gate: 
     ),
     GATE,
     option.output("the corpus. Default: corpora/NAME--ID", "the forecast, or what was made,"),
-    first="--benchmark --brief --model --role --judge --items --set --language --proof --max-usd --out --dry-run "
-    "--json",
+    first="--benchmark --brief --model --role --judge --items --set --proof --max-usd --out --dry-run",
     example="dspy-proact generate --brief brief.toml --model openai/gpt-5.4 \\\n"
     "    --role assistant=openai/gpt-4o --dry-run",
     brief="Make a corpus of your own, with proof.",
