@@ -17,6 +17,7 @@ from dspy_proact.report.numbers import counted, document, listed, name_or
 from dspy_proact.report.summary import Summary, summarize
 from dspy_proact.runs import RunFolder
 from dspy_proact.stats import Headline
+from dspy_proact.stats.items import ENOUGH_MODELS
 
 Declared = Benchmark[Any, Any]
 SAMPLE = "sample"
@@ -139,10 +140,10 @@ class Audit:
             return
         nouns, flagged, count = self.items.nouns, len(self.items.flagged), len(self.items.items)
         models = counted(len(self.items.models), "model")
-        yield (
-            f"The answers of {models} flag {flagged or 'none'} of {counted(count, nouns.case, nouns.cases)}"
-            f"{': read them; dropping them because of their results can flatter' if flagged else ''}."
-        )
+        few = len(self.items.models) < ENOUGH_MODELS
+        after = ": read them; dropping them because of their results can flatter" if flagged else ""
+        after = after or (f"; a correlation with the rest takes {ENOUGH_MODELS} models" if few else "")
+        yield (f"The answers of {models} flag {flagged or 'none'} of {counted(count, nouns.case, nouns.cases)}{after}.")
         others = [run.path for run in self.runs if run.manifest and run.manifest.identity.corpus != self.corpus.sha256]
         if others:
             yield f"Made on another text of the corpus, or read with other settings: {listed(others)}."

@@ -28,9 +28,15 @@ def test_findings_are_no_error_and_the_first_few_of_each_check_are_shown(proact)
 
 
 def test_checks_that_say_the_same_are_one_entry(proact):
-    text = " ".join(proact("audit", "sample", "--benchmark", "probe")[1].split())
+    text = flat(proact("audit", "sample", "--benchmark", "probe")[1])
     assert text.count("A test takes 100 tasks of 10 people") == 1
     assert "metadata: ids, metadata: order, metadata: times" in text
+
+
+def test_one_model_flags_nothing_and_the_audit_says_what_that_takes(proact):
+    assert proact("eval", "--out", "run")[0] == 0
+    text = flat(proact("audit", "sample", "run")[1])
+    assert "The answers of 1 model flag none of 49 triggers; a correlation with the rest takes 5 models." in text
 
 
 def test_json_and_page_say_the_same(proact):
