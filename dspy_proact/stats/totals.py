@@ -148,10 +148,12 @@ def halves(data: ModelScores) -> tuple[ModelScores, ModelScores]:
     """Two halves of the models that are alike in level, whatever the order of rows and columns.
 
     In the order of their mean scores, models go to the halves as a, b, b, a and so on; of equal ones the first is that
-    which scores on the harder items.
+    which scores on the harder items, and then that which has less in common with the others.
     """
-    means, hard = (item_means(scores.T).round(9) for scores in (data.scores, data.scores * item_means(data.scores)))
-    order = np.lexsort([hard, means])
+    weighted = data.scores * item_means(data.scores)
+    means, hard = (item_means(scores.T).round(9) for scores in (data.scores, weighted))
+    common = np.nan_to_num(weighted) @ np.nan_to_num(weighted).T
+    order = np.lexsort([(common**3).sum(axis=1).round(6), hard, means])
     turn = np.arange(data.models) % 4
     first = (turn == 0) | (turn == 3)
     return data.of_models(np.sort(order[first])), data.of_models(np.sort(order[~first]))

@@ -12,6 +12,7 @@ from dspy_proact.stats.items import (
     difficulty,
     end_chances,
     item_figures,
+    item_means,
     levels,
     rest_correlations,
     unusual,
@@ -317,6 +318,23 @@ def numbers_of(item):
     return np.array([*bounds, *tests, item.models, item.passed, *item.unscored, *item.split], dtype=float)
 
 
+def halved(data):
+    """The scores of the models of the first half, whatever the order of models and items."""
+    first, _ = halves(data)
+    names = item_means(data.scores).round(9)
+    return sorted(sorted(zip(names, row, strict=True)) for row in first.scores.tolist())
+
+
+def test_models_go_to_the_same_halves_in_any_order():
+    """But for two that are alike in level and in all that they have in common with others: 1 of 800 data sets."""
+    same = 0
+    for seed in range(200):
+        data, rows = drawn(seed), np.random.default_rng(seed).permutation(12)
+        moved = [array[rows] for array in (data.scores, data.passes, data.unscored, data.split)]
+        same += halved(data) == halved(ModelScores(*moved[:2], data.groups, *moved[2:]))
+    assert same >= 198
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 4]), st.sampled_from([0.0, 0.1]))
 def test_the_order_of_models_and_items_and_the_names_of_groups_do_not_matter(seed, size, missing):
@@ -330,7 +348,7 @@ def test_the_order_of_models_and_items_and_the_names_of_groups_do_not_matter(see
     for column, item in zip(columns, other.items, strict=True):
         assert numbers_of(item) == pytest.approx(numbers_of(one.items[column]), nan_ok=True, abs=1e-9)
         assert (item.end, item.flags) == (one.items[column].end, one.items[column].flags)
-    for name in ("change", "split_change"):
+    for name in ("change", *(["split_change"] if halved(data) == halved(moved) else [])):
         pair = [getattr(study, name) for study in (one, other)]
         assert pair[0].value == pytest.approx(pair[1].value)
         assert pair[0].low == pytest.approx(pair[1].low)
