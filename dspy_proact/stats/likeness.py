@@ -61,13 +61,22 @@ def near_duplicates(texts: Sequence[str], least: float = ALIKE, most: int = MOST
     """
     pairs, of_texts, holders = list[NearPair](), [grams(text) for text in texts], defaultdict[Gram, list[int]](list)
     counts = Counter(gram for of_text in of_texts for gram in of_text)
+    # The runs that several texts have, as bits: those that two have in common are counted some ten times as fast as in
+    # sets.
+    bits = {gram: index for index, gram in enumerate(gram for gram, count in counts.items() if count > 1)}
+    masks = list[int]()
     for second, of_text in enumerate(of_texts):
+        mask = bytearray(len(bits) // 8 + 1)
+        for bit in (bits[gram] for gram in of_text if gram in bits):
+            mask[bit >> 3] |= 1 << (bit & 7)
+        masks.append(int.from_bytes(mask, "little"))
         # Two texts that are so alike share one of so many of the rarest runs of each (prefix filtering, Chaudhuri et
         # al. 2006). Only these are looked up, or a phrase that all texts share would compare all with all.
         enough = len(of_text) - ceil(least * len(of_text) - _ROUNDING) + 1
         rare = nsmallest(enough, of_text, key=lambda gram: (counts[gram], gram))
         for first in sorted({first for gram in rare for first in holders[gram]}):
-            share = overlap(of_texts[first], of_text)
+            both = (masks[first] & masks[second]).bit_count()
+            share = both / (len(of_texts[first]) + len(of_text) - both)
             if share >= least:
                 pairs.append(NearPair(first=first, second=second, likeness=share))
         if len(pairs) >= most:

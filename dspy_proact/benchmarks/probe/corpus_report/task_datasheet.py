@@ -9,16 +9,14 @@ from collections.abc import Iterator
 from dspy_proact.benchmarks.probe.corpus_report.task_page import shares
 from dspy_proact.benchmarks.probe.corpus_report.task_publishing import INSTANCE, METHOD, PURPOSE
 from dspy_proact.benchmarks.probe.corpus_report.task_summary import TaskSummary
-from dspy_proact.benchmarks.probe.generation.corpus import TaskCorpus
 from dspy_proact.plain_text import encodable
 from dspy_proact.publish.made_lines import diversity_lines, dropped_lines, ending_lines, head_lines, making_lines
 from dspy_proact.publish.markdown import block, code, table_lines, unmarked
 from dspy_proact.report.numbers import counted, percent, share
 
 
-def datasheet(corpus: TaskCorpus) -> str:
+def datasheet(summary: TaskSummary) -> str:
     """The datasheet of a made corpus."""
-    summary = TaskSummary(corpus)
     parts = (_head, _motivation, _composition, _process, _proof, _checks, _diversity, _dropped, _limits, _distribution)
     return encodable("\n\n".join("\n".join(part(summary)) for part in parts) + "\n")
 

@@ -42,9 +42,9 @@ _MOST_FINDINGS = 10
 """Of a check, that are open at once."""
 
 
-def corpus_page(corpus: TaskCorpus, canary: str) -> str:
+def corpus_page(summary: TaskSummary, canary: str) -> str:
     """The page of a made corpus, as HTML that needs no other file."""
-    summary = TaskSummary(corpus)
+    corpus = summary.corpus
     functions = (across, answers_by, counted, people_of, rows_of, short, shares, tone, value_of, with_marks, writers)
     own: dict[str, Any] = {function.__name__: function for function in (*functions, written)}
     names = {"facets": FACETS, "repeats": _REPEATS, "most": _MOST_FINDINGS}

@@ -15,6 +15,7 @@ from typing import Any
 from dspy_proact.audit.check import AuditCheck, Finding
 from dspy_proact.benchmarks.probe.corpus_report.task_datasheet import datasheet
 from dspy_proact.benchmarks.probe.corpus_report.task_page import corpus_page
+from dspy_proact.benchmarks.probe.corpus_report.task_summary import TaskSummary
 from dspy_proact.benchmarks.probe.gates import gates_of
 from dspy_proact.benchmarks.probe.generation.brief import ProbeBrief, brief_text
 from dspy_proact.benchmarks.probe.generation.corpus import TaskCorpus, proof_of
@@ -97,9 +98,10 @@ def files_of(corpus: TaskCorpus) -> dict[str, str]:
         for item in person.distractors:
             order = item.order.model_dump(include={"strategy", "near"})
             others.append({"item": item.id, "person": id_, **order, "why_not": item.why_not})
-    page = corpus_page(corpus, canary_of(corpus.made.identity))
+    summary = TaskSummary(corpus)
+    page = corpus_page(summary, canary_of(corpus.made.identity))
     texts |= {DISTRACTORS: _lines(others), AUDITS: _lines(audits)}
-    return {**texts, BRIEF: brief_text(corpus.brief), DATASHEET: datasheet(corpus), PAGE: page}
+    return {**texts, BRIEF: brief_text(corpus.brief), DATASHEET: datasheet(summary), PAGE: page}
 
 
 def _tasks(corpus: TaskCorpus) -> Iterator[tuple[str, str, str]]:

@@ -8,6 +8,7 @@ from markdown_it import MarkdownIt
 
 from dspy_proact.audit.check import AuditCheck
 from dspy_proact.benchmarks.probe.corpus_report.task_datasheet import datasheet
+from dspy_proact.benchmarks.probe.corpus_report.task_summary import TaskSummary
 from dspy_proact.publish.markdown import canary_of
 
 ATTACK = " ``` | </td><script>alert(1)</script>\n\n# Heading\n`x` [a](javascript:alert(2)) \u202e"
@@ -19,7 +20,7 @@ SECTIONS = [
 
 @pytest.fixture(scope="module")
 def sheet():
-    return datasheet(made_task_corpus(6, wanted=7))
+    return datasheet(TaskSummary(made_task_corpus(6, wanted=7)))
 
 
 def test_it_begins_with_what_was_shown_and_has_all_sections(sheet):
@@ -46,9 +47,9 @@ def test_counts_and_shares_have_their_denominators(sheet):
 
 def test_a_light_proof_and_drafts_are_described_as_they_are():
     assert "the one answer from the evidence solved it, none from less did" in datasheet(
-        made_task_corpus(2, level="light")
+        TaskSummary(made_task_corpus(2, level="light"))
     )
-    drafts = datasheet(made_task_corpus(2, level="none"))
+    drafts = datasheet(TaskSummary(made_task_corpus(2, level="none")))
     assert "None was made: whether these tasks can be solved, and only from their evidence, is unknown." in drafts
     assert "Fresh answers" not in drafts
 
@@ -57,14 +58,14 @@ def test_checks_stand_with_their_state_and_sentence(sheet):
     assert "| metadata: ids | not tested | These are 18 tasks. |" in sheet
     assert "| solvable | passed |" in sheet
     bounds = AuditCheck(name="x", state="reported", sentence="It is +6.3 [-22.3, +34.9] points.", tested=1)
-    assert "| It is +6.3 (-22.3, +34.9) points. |" in datasheet(made_task_corpus(2, gates=(bounds,)))
-    assert "None was made." in datasheet(made_task_corpus(2, level="none", gates=()))
+    assert "| It is +6.3 (-22.3, +34.9) points. |" in datasheet(TaskSummary(made_task_corpus(2, gates=(bounds,))))
+    assert "None was made." in datasheet(TaskSummary(made_task_corpus(2, level="none", gates=())))
     assert len(GATES) == 2
 
 
 def test_what_was_dropped_is_counted_and_the_weakest_are_named():
     weak = kept_proof(fresh=(True, False, False))
-    sheet = datasheet(made_task_corpus(2, weak=weak))
+    sheet = datasheet(TaskSummary(made_task_corpus(2, weak=weak)))
     assert "2 bottlenecks are no task of the corpus." in sheet
     assert "| `plan: Item 2 states nothing.` | 2 |" in sheet
     assert "To be reviewed first: person 1 task 3, person 2 task 3." in sheet
@@ -74,13 +75,15 @@ def test_personas_of_the_owner_are_the_owners():
     corpus = made_task_corpus(1)
     own = corpus.brief.people.model_copy(update={"personas": ["A baker."]})
     brief = corpus.brief.model_copy(update={"people": own})
-    assert "Personas: invented, bundled" in datasheet(corpus)
-    assert "Personas: of the person who wrote the brief" in datasheet(replace(corpus, brief=brief))
+    assert "Personas: invented, bundled" in datasheet(TaskSummary(corpus))
+    assert "Personas: of the person who wrote the brief" in datasheet(TaskSummary(replace(corpus, brief=brief)))
 
 
 def test_texts_of_others_are_code_and_no_markup():
     tokens = (
-        MarkdownIt("commonmark", {"html": True}).enable("table").parse(datasheet(made_task_corpus(2, attack=ATTACK)))
+        MarkdownIt("commonmark", {"html": True})
+        .enable("table")
+        .parse(datasheet(TaskSummary(made_task_corpus(2, attack=ATTACK))))
     )
     flat = [*tokens, *(child for token in tokens for child in token.children or ())]
     assert not [token for token in flat if token.type in {"html_block", "html_inline", "link_open", "fence"}]
@@ -89,4 +92,4 @@ def test_texts_of_others_are_code_and_no_markup():
 
 
 def test_the_datasheet_of_tasks_is_a_function_of_the_corpus(sheet):
-    assert sheet == datasheet(made_task_corpus(6, wanted=7))
+    assert sheet == datasheet(TaskSummary(made_task_corpus(6, wanted=7)))

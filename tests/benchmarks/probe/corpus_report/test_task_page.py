@@ -7,6 +7,7 @@ from builders.made_people import kept_proof, made_task_corpus
 from drivers.browser import chromium, visit
 
 from dspy_proact.benchmarks.probe.corpus_report.task_page import corpus_page, value_of
+from dspy_proact.benchmarks.probe.corpus_report.task_summary import TaskSummary
 
 ATTACK = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)></textarea></style><style>*{display:none}</style>"
@@ -33,7 +34,7 @@ def browser():
 def paged(tmp_path_factory):
     def write(corpus):
         path = tmp_path_factory.mktemp("corpus") / "corpus.html"
-        path.write_text(corpus_page(corpus, "guid-1"), encoding="utf-8")
+        path.write_text(corpus_page(TaskSummary(corpus), "guid-1"), encoding="utf-8")
         return path
 
     return write
@@ -154,4 +155,4 @@ def test_a_corpus_of_nobody_has_a_page(browser, paged):
 
 
 def test_the_page_of_tasks_is_a_function_of_the_corpus():
-    assert corpus_page(made_task_corpus(2), "x") == corpus_page(made_task_corpus(2), "x")
+    assert corpus_page(TaskSummary(made_task_corpus(2)), "x") == corpus_page(TaskSummary(made_task_corpus(2)), "x")
