@@ -24,20 +24,6 @@ from dspy_proact.runs import RunFolder
 pytestmark = pytest.mark.usefixtures("proactbench")
 
 
-@pytest.fixture
-def mine(tmp_path):
-    """A copy of a made corpus, which a test may change."""
-    return Path(shutil.copytree(made_corpus(), tmp_path / "mine"))
-
-
-@pytest.fixture
-def both(mine, tmp_path):
-    """The part that is published, and the one that is held back."""
-    made = publish(mine, tmp_path / "public", held_back=middle_share(mine))
-    assert made.held_back is not None
-    return made.path, made.held_back
-
-
 def contents(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -387,60 +373,6 @@ def test_what_was_changed_by_hand_or_is_no_finished_corpus_is_not_published(mine
     assert not (tmp_path / "public").exists()
 
 
-def crafted(mine, name, data):
-    """A file of the corpus with other contents, and with the hash of these in its claim."""
-    claim = json.loads((mine / "corpus.json").read_text())
-    (mine / name).write_bytes(data)
-    claim["files"][name] = [hashlib.sha256(data).hexdigest()]
-    (mine / "corpus.json").write_text(json.dumps(claim))
-
-
-def test_a_row_with_ends_of_lines_of_unicode_is_one_row(mine, tmp_path):
-    """As a model may write them; JSON leaves them as they are, and str.splitlines splits there."""
-    text = (
-        (mine / "final_dialogues.jsonl")
-        .read_text("utf-8")
-        .replace('"user_message": "', '"user_message": "A\u2028\x85', 1)
-    )
-    crafted(mine, "final_dialogues.jsonl", text.encode())
-    items = (mine / "items.jsonl").read_text("utf-8").replace('"role":"', '"role":"A\u2028', 1)
-    crafted(mine, "items.jsonl", items.encode())
-    public = publish(mine, tmp_path / "public").path
-    assert "A\u2028\x85" in (public / "final_dialogues.jsonl").read_text("utf-8")
-    assert record(public).items == ITEMS
-
-
-@pytest.mark.parametrize(
-    ("name", "line", "match"),
-    [
-        ("final_dialogues.jsonl", b"\xff", f"line {ITEMS + 1}: not UTF-8"),
-        ("final_dialogues.jsonl", b"{", f"line {ITEMS + 1}: not JSON"),
-        ("final_dialogues.jsonl", b"[1]", f"line {ITEMS + 1}: a line must hold one JSON object"),
-        ("final_dialogues.jsonl", b'{"a": 1}', "the field is missing"),
-        ("final_dialogues.jsonl", b'{"a": ' + b"[" * 10_000 + b"]" * 10_000 + b"}", "levels deep"),
-        ("controls.jsonl", b'{"a": NaN}', "NaN is not JSON"),
-        ("items.jsonl", b'{"key": "k"}', f"line {ITEMS + 1}, field 'slot': is no item: Field required"),
-    ],
-)
-def test_a_file_that_no_run_could_read_is_refused_with_its_line_whatever_its_hash(mine, tmp_path, name, line, match):
-    crafted(mine, name, (mine / name).read_bytes() + line + b"\n")
-    with pytest.raises(CorpusError, match=match):
-        publish(mine, tmp_path / "public")
-    assert not (tmp_path / "public").exists()
-
-
-def test_a_claim_that_names_a_file_outside_of_its_folder_is_refused(tmp_path):
-    """Its pattern would fit, and it would be written outside of the published folder."""
-    mine = tmp_path / "mine"
-    Generation(items=1, proof="none", benchmark="probe").run(mine)
-    name = next(path.name for path in (mine / "tasks").glob("*_input.json"))
-    shutil.copy(mine / "tasks" / name, tmp_path / "x_input.json")
-    crafted(mine, "tasks/../../x_input.json", (tmp_path / "x_input.json").read_bytes())
-    with pytest.raises(RunError, match=r"no file of a corpus can be called 'tasks/\.\./\.\./x_input\.json'"):
-        publish(mine, tmp_path / "far" / "public")
-    assert not (tmp_path / "far").exists()
-
-
 def test_a_card_speaks_of_no_proof_where_nothing_was_tested(tmp_path):
     Generation(items=1, proof="none").run(tmp_path / "mine")
     text = (publish(tmp_path / "mine").path / "README.md").read_text("utf-8")
@@ -482,5 +414,5 @@ def test_counts_are_of_what_is_published(both):
         if proof["turn"] in {point["turn"] for point in row["trigger_points"]}
     ]
     tested = sum(bool(fresh) for fresh in passed)
-    if tested:
-        assert f"Anchor test: {tested} of {phases.total()} triggers have fresh answers" in card
+    assert tested
+    assert f"Anchor test: {tested} of {phases.total()} triggers have fresh answers" in card
