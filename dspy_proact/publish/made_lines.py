@@ -29,8 +29,11 @@ def head_lines(title: str, headline: Headline, made: Made) -> Iterator[str]:
     yield f"Benchmark data: it should never be in training data. Canary GUID {canary_of(made.identity)}"
 
 
-def making_lines(models: Mapping[str, Sequence[str]], made: Made, prompts: Mapping[str, str]) -> Iterator[str]:
-    """Models by role, seed, identity, and the hash of what each stage says."""
+def making_lines(
+    method: str, models: Mapping[str, Sequence[str]], made: Made, prompts: Mapping[str, str]
+) -> Iterator[str]:
+    """How it was made: the method in sentences, models by role, seed, identity, and the hash of each stage's prompt."""
+    yield from ("## How it was made", "", method, "")
     rows = [(role, ", ".join(code(name) for name in names)) for role, names in models.items()]
     yield from table_lines(("role", "model"), rows)
     yield ""

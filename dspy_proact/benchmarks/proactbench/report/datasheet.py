@@ -82,12 +82,8 @@ def _composition(summary: MadeSummary) -> Iterator[str]:
 
 
 def _process(summary: MadeSummary) -> Iterator[str]:
-    corpus = summary.corpus
-    yield "## How it was made"
-    yield ""
-    yield f"{METHOD} A dialogue has three attempts at most."
-    yield ""
-    yield from making_lines(corpus.models, corpus.made, corpus.prompts)
+    method, corpus = f"{METHOD} A dialogue has three attempts at most.", summary.corpus
+    return making_lines(method, corpus.models, corpus.made, corpus.prompts)
 
 
 def _effects(effects: Mapping[str, Effect]) -> Iterator[str]:

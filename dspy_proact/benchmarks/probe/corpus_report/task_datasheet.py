@@ -64,12 +64,8 @@ def _composition(summary: TaskSummary) -> Iterator[str]:
 
 
 def _process(summary: TaskSummary) -> Iterator[str]:
-    corpus = summary.corpus
-    yield "## How it was made"
-    yield ""
-    yield f"{METHOD} A person has three attempts at most."
-    yield ""
-    yield from making_lines(corpus.models, corpus.made, corpus.prompts)
+    method, corpus = f"{METHOD} A person has three attempts at most.", summary.corpus
+    return making_lines(method, corpus.models, corpus.made, corpus.prompts)
 
 
 def _proof(summary: TaskSummary) -> Iterator[str]:
