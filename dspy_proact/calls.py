@@ -88,7 +88,7 @@ class StageKey(Frozen):
 class Failure(Frozen):
     """Why a stage or a request has no result."""
 
-    kind: Literal["content", "provider"]
+    kind: Literal["content", "provider", "app"]
     reason: str
     detail: str = ""
 

@@ -7,7 +7,8 @@
         │   └── RunError      a run folder that cannot be used as asked
         └── StageError        one stage of one case ended without a result; the run goes on
             ├── ContentError  the model answered, and the answer is of no use; asking again is not free of bias
-            └── ProviderError the model could not be reached within the retries; asking again is right
+            ├── ProviderError the model could not be reached within the retries; asking again is right
+            └── AppError      an application under test failed by itself; asking again is right
     BaseException
     └── Halt                  ends the run or compile at once, keeping what is on disk
         ├── SetupFault        the provider refuses us for good (key, model, parameter)
@@ -70,7 +71,7 @@ class StageError(ProactError):
         detail: A sentence for the person who looks into it.
     """
 
-    kind: ClassVar[Literal["content", "provider"]]
+    kind: ClassVar[Literal["content", "provider", "app"]]
 
     def __init__(self, reason: str, detail: str = ""):
         super().__init__(f"{reason}: {detail}" if detail else reason)
@@ -87,6 +88,12 @@ class ProviderError(StageError):
     """Rate limits, server or network failures outlasted the retries."""
 
     kind = "provider"
+
+
+class AppError(StageError):
+    """An application under test failed by itself: it raised, ended, hung, or gave what is no answer."""
+
+    kind = "app"
 
 
 class Halt(BaseException):

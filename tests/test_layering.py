@@ -29,7 +29,7 @@ NOUNS = {
     "stand_in",
 }
 BELOW_REPORTS = NOUNS | {"stats", "kept", "runs", "files", "evaluation"}
-BELOW_COMPILES = BELOW_REPORTS | {"models", "programs"}
+BELOW_COMPILES = BELOW_REPORTS | {"models", "apps", "programs"}
 MAY_IMPORT = {
     **dict.fromkeys(NOUNS, NOUNS),
     "stats": NOUNS,
@@ -37,17 +37,19 @@ MAY_IMPORT = {
     "files": NOUNS | {"kept"},
     "runs": NOUNS | {"stats", "kept"},
     "models": NOUNS | {"stats", "kept"},
+    "apps": NOUNS | {"kept", "files", "models"},
     "programs": NOUNS | {"stats", "kept", "models", "runs"},
     "evaluation": BELOW_COMPILES - {"evaluation"},
     "report": BELOW_REPORTS,
+    "exchange": BELOW_REPORTS | {"report"},
     "label": BELOW_REPORTS | {"report"},
     "compile": BELOW_COMPILES,
     "generation": BELOW_COMPILES,
     "audit": BELOW_COMPILES | {"report", "generation"},
     "publish": BELOW_COMPILES | {"audit", "generation", "report"},
-    "benchmarks": BELOW_COMPILES | {"compile", "generation", "report", "audit", "publish"},
-    "cli": BELOW_COMPILES | {"compile", "generation", "report", "label", "audit", "publish"},
-    "__init__": BELOW_COMPILES | {"compile", "generation", "report", "audit", "publish"},
+    "benchmarks": BELOW_COMPILES | {"compile", "generation", "report", "audit", "publish", "exchange"},
+    "cli": BELOW_COMPILES | {"compile", "generation", "report", "label", "audit", "publish", "exchange"},
+    "__init__": BELOW_COMPILES | {"compile", "generation", "report", "audit", "publish", "exchange"},
     "__main__": {"cli"},
 }
 """Rooms by name; `benchmarks` is what the folder of one may import beside itself."""
