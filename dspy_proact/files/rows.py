@@ -240,17 +240,25 @@ class _Flaw:
     problem: str
 
 
-def strict_json(text: str, fault: Callable[[str, str | None], CorpusError]) -> object:
-    """What a text holds as JSON; raises `JSONDecodeError`, or the `fault` of what the module's docstring refuses."""
+def strict_json(
+    text: str,
+    fault: Callable[[str, str | None], CorpusError],
+    *,
+    nan: bool = False,
+    only: Callable[[str], bool] = lambda _: True,
+) -> object:
+    """What a text holds as JSON; raises `JSONDecodeError`, or the `fault` of what the module's docstring refuses.
+
+    With `nan`, NaN and the infinities are null, for files of programs that write them; of an object only the fields by
+    these names are kept and looked at.
+    """
+    constant = (lambda _: None) if nan else (lambda name: _Flaw(f"{name} is not JSON"))
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_object,
-            parse_constant=lambda name: _Flaw(f"{name} is not JSON"),
-            parse_int=_bounded_integer,
-        )
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=constant, parse_int=_bounded_integer)
     except RecursionError:
         raise fault(f"nested more than {_MAX_DEPTH} levels deep", None) from None
+    if isinstance(value, dict):
+        value = {name: item for name, item in value.items() if only(name)}
     # In document order; a stack and no recursion, so that depth is harmless. A path is a step and the path before it.
     pending: list[tuple[_Path, object, int]] = [(None, value, 0)]
     while pending:
