@@ -9,12 +9,14 @@ import traceback
 import click
 
 from dspy_proact.cli.audit import audit
-from dspy_proact.cli.eval import benchmarks, evaluate, rejudge
+from dspy_proact.cli.benchmarks import benchmarks
+from dspy_proact.cli.eval import evaluate
 from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.generate import generate
 from dspy_proact.cli.label import label
 from dspy_proact.cli.optimize import optimize
 from dspy_proact.cli.people import agree
+from dspy_proact.cli.rejudge import rejudge
 from dspy_proact.cli.report import compare, leaderboard, report, runs
 from dspy_proact.cli.show import export, show
 from dspy_proact.cli.try_ import try_

@@ -19,8 +19,8 @@ from fakes.server import Answer, error, healthy
 from rich.console import Console
 
 from dspy_proact.calls import Call, Price
-from dspy_proact.cli.views import runs
-from dspy_proact.cli.views.runs import RunProgress
+from dspy_proact.cli.views import progress
+from dspy_proact.cli.views.progress import RunProgress
 from dspy_proact.report import summarize
 from dspy_proact.runs import CONTROL, RunFolder, Scope, StageEvent, StageKey, VerdictRecord
 
@@ -262,7 +262,7 @@ def test_silence_is_noted_with_what_waits_where_and_what_to_try(server, proact, 
 def test_on_a_terminal_a_bar_names_its_clocks_and_the_same_stands_below(monkeypatch, width):
     stream = io.StringIO()
     terminal = Console(file=stream, force_terminal=True, width=width, color_system=None, legacy_windows=False)
-    monkeypatch.setattr(runs, "Console", lambda **_: terminal)
+    monkeypatch.setattr(progress, "Console", lambda **_: terminal)
     watched(manifest(assistant_price=PRICED, judge_prices={JUDGE: PRICED}))
     assert re.search(
         r"triggers \S+ 3/3 so far 0:00:00 left \S+ *\nverdicts: PASS 1, FAIL 1; failed 1; USD 6.50", stream.getvalue()

@@ -17,6 +17,7 @@ from dspy_proact.errors import UsageError
 if TYPE_CHECKING:
     from dspy_proact.calls import Price
     from dspy_proact.evaluation.benchmark import Benchmark
+    from dspy_proact.evaluation.variants import Wording
     from dspy_proact.models import Gate, ModelSpec
     from dspy_proact.recipe import Recipe
 
@@ -180,7 +181,34 @@ JUDGE_PROGRAM = Section(Heading.JUDGE, _JUDGE_PROGRAM)
 """Where the prompt is always ours."""
 SYSTEM_PROMPT = option.text("--system-prompt", "TEXT|@FILE", "System prompt (default: none).")
 PROGRAM = option.path("--program", "Compiled assistant, as `optimize assistant` writes it.")
-ASSISTANT = Section(Heading.MODELS, SYSTEM_PROMPT, PROGRAM)
+
+
+def _wordings(system_prompts: Sequence[str], programs: Sequence[Path], bare: bool) -> "tuple[Wording, ...]":
+    from dspy_proact.evaluation.variants import wordings_of
+
+    return wordings_of([(typed, text_of(typed) or "") for typed in system_prompts], programs, bare)
+
+
+WORDINGS = Bundle(
+    "wordings",
+    _wordings,
+    Section(
+        Heading.MODELS,
+        option.text(
+            "--system-prompt",
+            "TEXT|@FILE",
+            "System prompt (default: none); repeatable.",
+            "wordings_system_prompts",
+            several=True,
+        ),
+        option.path(
+            "--program", "Compiled assistant, as `optimize assistant` writes it; repeatable.", "wordings_programs"
+        ),
+        option.flag("--bare", "Beside --system-prompt or --program: also the model without one.", "wordings_bare"),
+    ),
+    prefix="wordings_",
+)
+"""How the models under test are asked; every model is asked in each of these ways."""
 
 
 def text_of(text: str | None) -> str | None:

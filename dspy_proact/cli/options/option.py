@@ -93,9 +93,10 @@ def choice(flag: str, among: Sequence[str], text: str, default: str | None = Non
     return click.Option([flag], type=click.Choice(among), default=default or among[0], show_default=True, help=text)
 
 
-def path(flag: str, text: str) -> click.Option:
-    """An option that takes a path."""
-    return click.Option([flag], type=click.Path(path_type=Path), help=text)
+def path(flag: str, text: str, several_as: str | None = None) -> click.Option:
+    """An option that takes a path; several of them, as the parameter of this name, if there is one."""
+    names = [flag, several_as] if several_as else [flag]
+    return click.Option(names, type=click.Path(path_type=Path), multiple=bool(several_as), help=text)
 
 
 STANDARD_OUTPUT = Path("-")

@@ -14,7 +14,8 @@ import click
 from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.options import option
 from dspy_proact.cli.views.message import console, print_json, print_more, say, say_stopped
-from dspy_proact.cli.views.runs import ProgressOnStderr, exceeded, sent_line
+from dspy_proact.cli.views.progress import ProgressOnStderr
+from dspy_proact.cli.views.runs import exceeded, sent_line
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.forecast import CompileObserver, Forecast, Stand, proposals_at_most
 from dspy_proact.errors import Halt

@@ -11,7 +11,8 @@ from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.next_step import CALLS, Next, Typed, say_next
 from dspy_proact.cli.options import option
 from dspy_proact.cli.views.message import console, print_json, say, say_stopped
-from dspy_proact.cli.views.runs import ProgressOnStderr, exceeded, sent_line
+from dspy_proact.cli.views.progress import ProgressOnStderr
+from dspy_proact.cli.views.runs import exceeded, sent_line
 from dspy_proact.errors import ContentError, Halt, ProviderDown, ProviderError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.corpus_forecast import CorpusForecast
