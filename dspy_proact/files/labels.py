@@ -23,11 +23,13 @@ from pydantic_core import PydanticCustomError
 
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Id, Line, RawPart, elements, lines_in
-from dspy_proact.files.sheets import CsvSheet, damage, require_few
+from dspy_proact.files.sheets import CsvSheet, damage
 
 GRADE_FIELD = "grade"
 """The column, control or question that holds the grade where a grading has one part."""
 _SIDES = ("confidence", "reason")
+_MOST = 200_000
+"""Lines of a sheet, hundreds of times the largest study: a million take a minute and gigabytes."""
 
 
 def _confidence_of(value: Any) -> int:
@@ -202,7 +204,10 @@ def _of_sheet(text: str, source: str) -> LabelFile:
     lines, labels, ungraded, ignored = 0, list[Label](), 0, Counter[str]()
     for line in _lines_of_sheet(text, source):
         lines += 1
-        require_few(line, lines)
+        if lines > _MOST:
+            raise line.error(
+                f"more than {_MOST:,} ratings, which no study has; give the ratings of one study, or a part"
+            )
         grade = line.parse().get(GRADE_FIELD)
         if grade is None or (isinstance(grade, str) and not grade.strip()):
             ungraded += 1
@@ -220,7 +225,7 @@ def _lines_of_sheet(text: str, source: str) -> Iterator[Line]:
             _require_columns(line, [*fields])
             yield replace(line, fields=fields)
         return
-    sheet = CsvSheet.of(text, source)
+    sheet = CsvSheet.of(StringIO(text), source)
     if sheet.head is None:
         named = ", ".join((*_NEEDED, *_SIDES))
         raise CorpusError(f"empty: the first line must name the columns {named}", source=source)
@@ -232,8 +237,6 @@ _NEEDED = ("item", "annotator", GRADE_FIELD)
 
 
 def _require_columns(line: Line, columns: Collection[str]) -> None:
-    if twice := next((column for column, count in Counter(columns).items() if column and count > 1), None):
-        raise line.error("the column is given twice", twice)
     if missing := next((column for column in _NEEDED if column not in columns), None):
         raise line.error(f"missing; a rating needs {', '.join(_NEEDED)}", missing)
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from hashlib import sha256
+from io import StringIO
 from pathlib import Path
 
 from dspy_proact.errors import CorpusError
@@ -37,7 +38,7 @@ def personas_in(named: str | Sequence[str], folder: Path) -> list[str]:
     data = read_bytes(source, "a file with a text for each persona")
     match Path(named).suffix.lower():
         case ".csv":
-            sheet = CsvSheet.of(text_of(data, source), source)
+            sheet = CsvSheet.of(StringIO(text_of(data, source)), source)
             name = next((name for name in _COLUMNS if name in sheet.columns), None)
             if name is None:
                 raise CorpusError(f"has no column {', '.join(_COLUMNS)}; name the one with the texts so", source=source)

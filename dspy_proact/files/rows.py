@@ -7,6 +7,7 @@ do not fit 64 bits, lone surrogates, NUL characters, and depth without end.
 
 import csv
 import json
+import math
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, reduce
 from importlib.resources.abc import Traversable
-from io import BytesIO, StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Self
 
@@ -93,11 +94,11 @@ def csv_rows(file: Traversable) -> Iterator[dict[str, str]]:
     return csv.DictReader(StringIO(file.read_text(encoding="utf-8")), strict=True)
 
 
-def lines_of(data: bytes | BinaryIO, source: str) -> Iterator[str]:
+def lines_of(data: bytes | BinaryIO, source: str, ends: str | None = None) -> Iterator[str]:
     """The lines of a file or of its contents, one by one; a `CorpusError` at one not UTF-8 or of more than 64 MiB.
 
-    It says so where the file is packed. Ends of lines are universal, as `datasets` reads; str.splitlines would also
-    split at U+2028 within a string.
+    It says so where the file is packed. Ends of lines are universal, as `datasets` reads, and become line feeds unless
+    `ends` is empty; str.splitlines would also split at U+2028 within a string.
     """
     file = BytesIO(data) if isinstance(data, bytes) else data
     for number, raw in enumerate(iter(partial(file.readline, _LONGEST_LINE + 1), b""), start=1):
@@ -110,7 +111,7 @@ def lines_of(data: bytes | BinaryIO, source: str) -> Iterator[str]:
             text = raw.decode()
         except UnicodeDecodeError as error:
             raise CorpusError(_not_utf8(error, raw), source=source, line=number) from None
-        yield from StringIO(text, newline=None) if "\r" in text else (text,)
+        yield from StringIO(text, newline=ends) if "\r" in text else (text,)
 
 
 def _not_utf8(error: UnicodeDecodeError, raw: bytes) -> str:
@@ -126,14 +127,25 @@ def text_of(data: bytes, source: str) -> str:
 
     With a byte order mark UTF-16 is read too: spreadsheets save it as Unicode text.
     """
-    if data.startswith(_UTF16):
-        try:
-            text = StringIO(data.decode("utf-16"), newline=None).read()
-        except UnicodeDecodeError as error:
-            raise CorpusError(f"not UTF-16: {error.reason}; save the file as UTF-8", source=source) from None
-    else:
-        text = "".join(lines_of(data, source))
-    return text.lstrip("\ufeff")
+    return "".join(decoded_lines(BytesIO(data), data[:2], source)).lstrip("\ufeff")
+
+
+def decoded_lines(file: BinaryIO, start: bytes, source: str, ends: str | None = None) -> Iterator[str]:
+    """The lines of a text file as `lines_of` reads them, and of UTF-16 where that is what its `start` says."""
+    if start[:2] not in _UTF16:
+        yield from lines_of(file, source, ends)
+        return
+    texts = TextIOWrapper(file, "utf-16", newline=ends)
+    try:
+        for number, text in enumerate(iter(partial(texts.readline, _LONGEST_LINE + 1), ""), start=1):
+            if len(text) > _LONGEST_LINE:
+                problem = f"the line has more than {_LONGEST_LINE // _MIB} Mi characters, or no end"
+                raise CorpusError(problem, source=source, line=number)
+            yield text
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"not UTF-16: {error.reason}; save the file as UTF-8", source=source) from None
+    finally:
+        texts.detach()  # its owner closes the file
 
 
 @dataclass(frozen=True)
@@ -259,6 +271,13 @@ def strict_json(
         raise fault(f"nested more than {_MAX_DEPTH} levels deep", None) from None
     if isinstance(value, dict):
         value = {name: item for name, item in value.items() if only(name)}
+    if flaw := first_flaw(value):
+        raise fault(*flaw)
+    return value
+
+
+def first_flaw(value: object) -> tuple[str, str | None] | None:
+    """What no JSON of ours may hold, and the path of the field, None for all of it; None where there is nothing."""
     # In document order; a stack and no recursion, so that depth is harmless. A path is a step and the path before it.
     pending: list[tuple[_Path, object, int]] = [(None, value, 0)]
     while pending:
@@ -268,11 +287,11 @@ def strict_json(
             while path is not None:
                 step, path = path
                 steps.append(step)
-            raise fault(problem, _dotted(reversed(steps)) or None)
+            return problem, _dotted(reversed(steps)) or None
         if isinstance(item, dict | list):
             inner = item.items() if isinstance(item, dict) else enumerate(item)
             pending.extend([((step, path), child, depth + 1) for step, child in inner][::-1])
-    return value
+    return None
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -296,6 +315,8 @@ def _problem(item: object, depth: int) -> str | None:
         return item.problem
     if isinstance(item, str):
         return _text_problem(item)
+    if isinstance(item, float) and not math.isfinite(item):
+        return f"{item} is no finite number"
     if isinstance(item, dict):
         return next((f"a key in it {problem}" for key in item if (problem := _text_problem(key))), None)
     return None

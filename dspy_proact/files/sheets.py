@@ -1,10 +1,12 @@
-"""CSV sheets that people fill in, read and written."""
+"""CSV sheets, read row by row and written: those that people fill in, and tables of others."""
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
+from itertools import chain, repeat
 from typing import Self
 
 from dspy_proact.files.rows import Line
@@ -73,28 +75,22 @@ def csv_text(rows: Iterable[Iterable[object]]) -> str:
 
 def cut_rows(text: str) -> int:
     """How many lines of a CSV file have a cell that a spreadsheet would cut."""
-    return sum(any(_length(cell) > LONGEST_CELL for cell in cells) for _, cells in CsvSheet.of(text, "").cells)
-
-
-_MOST = 200_000
-"""Lines of a sheet, hundreds of times the largest study: a million take a minute and gigabytes."""
-
-
-def require_few(line: Line, count: int) -> None:
-    """Raise a `CorpusError` at a line of a sheet that is the one too many."""
-    if count > _MOST:
-        raise line.error(f"more than {_MOST:,} ratings, which no study has; give the ratings of one study, or a part")
+    cells = (cells for _, cells in CsvSheet.of(StringIO(text), "").cells)
+    return sum(any(_length(cell) > LONGEST_CELL for cell in row) for row in cells)
 
 
 _SEPARATOR = re.compile(r'"?sep=([,;\t|])"?[,;\t]*', re.IGNORECASE)
 """A first line that tells a spreadsheet what stands between cells."""
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
 _BOM = "\ufeff".encode()
+_NUL = "holds a NUL character; take it out"
+_LONGEST_ROW = 64 * 2**20
+"""Characters, more than any row has; after a quote that is never closed, a row has no end."""
 
 
 @dataclass(frozen=True)
 class CsvSheet:
-    """A CSV file that a person filled in, with commas, semicolons or tabs between its cells.
+    """A CSV file with commas, semicolons or tabs between its cells, read row by row.
 
     Spreadsheets write a semicolon or a tab where a comma divides the digits of a number.
     """
@@ -102,56 +98,88 @@ class CsvSheet:
     head: Line | None
     """The line of the columns; None where the file is empty."""
     columns: Sequence[str]
-    """Their names, in lower case."""
-    cells: Sequence[tuple[Line, Sequence[str]]]
-    """Every further line."""
+    """Their names; empty for one without a name."""
+    cells: Iterator[tuple[Line, Sequence[str]]]
+    """Every further line that is not blank; they are read once."""
     delimiter: str = ","
 
     @classmethod
-    def of(cls, text: str, source: str) -> Self:
-        """What is in a file; raises a `CorpusError` where that is not CSV or has more than 200,000 lines."""
-        first, *_ = text.lstrip("\n").partition("\n")
+    def of(cls, lines: Iterable[str], source: str, lower: bool = True) -> Self:
+        """The sheet in the lines of a file, in their order; names of columns in lower case where that is asked for.
+
+        Raises a `CorpusError` where the first line is not CSV or names a column twice; reading `cells` raises it for a
+        further line that is not CSV or has more than 64 Mi characters.
+        """
+        lines, blank, text = iter(lines), 0, ""
+        while not (first := text.rstrip("\r\n")):
+            if (text := next(lines, None)) is None:
+                return cls(None, (), iter(()))
+            blank += not text.rstrip("\r\n")
         declared = _SEPARATOR.fullmatch(first)
         delimiter = declared[1] if declared else max(",;\t", key=first.count)
-        text = text.replace(first, "", 1) if declared else text  # its line counts
-        reader = csv.reader(StringIO(text), delimiter=delimiter, strict=True)
-        line, rows = Line(source, 1, ""), list[tuple[Line, list[str]]]()
-        # The csv module refuses cells over 128 KiB, and a long response has more.
+        # The lines before the columns count.
+        cells = _rows(chain(repeat("\n", blank), ["\n" if declared else text], lines), source, delimiter)
+        if (row := next(cells, None)) is None:
+            return cls(None, (), iter(()))
+        head, names = row
+        if any(names[0].startswith(_BOM.decode(page)) for page in _CODE_PAGES):
+            problem = "a spreadsheet read this file in another encoding than UTF-8, and saved other letters"
+            raise head.error(f"{problem}; open the sheet as it was written as UTF-8, and copy the grades into it")
+        if any("\0" in name for name in names):
+            raise head.error(_NUL)
+        columns = [name.strip().lower() if lower else name.strip() for name in names]
+        while columns and not columns[-1]:  # spreadsheets may write nameless columns after the last
+            columns.pop()
+        if twice := next((column for column, count in Counter(columns).items() if column and count > 1), None):
+            raise head.error("the column is given twice", twice)
+        return cls(head, columns, cells, delimiter)
+
+    def rows(self, numbers: Collection[str] = (), full: bool = False) -> Iterator[Line]:
+        """The lines by column, without lines of empty cells; columns without a name are left out.
+
+        A cell that is not there is an empty one, or a `CorpusError` where rows must be `full`. In columns of `numbers`
+        a decimal comma becomes a point, where commas do not divide cells.
+        """
+        count = len(self.columns)
+        for line, cells in self.cells:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if any(cell.strip() for cell in cells[count:]) or (full and len(cells) < count):
+                mend = "put quotes around text with a comma" if len(cells) > count else "is the line cut?"
+                raise line.error(f"{len(cells)} cells under {count} columns; {mend}")
+            fields = {name: unguarded(cell) for name, cell in zip(self.columns, cells, strict=False) if name}
+            if name := next((name for name, cell in fields.items() if "\0" in cell), None):
+                raise line.error(_NUL, name)
+            for name in numbers if self.delimiter != "," else ():
+                if _DECIMAL_COMMA.fullmatch(cell := fields.get(name, "")):
+                    fields[name] = cell.replace(",", ".")
+            yield replace(line, fields=fields)
+
+
+def _rows(lines: Iterable[str], source: str, delimiter: str) -> Iterator[tuple[Line, list[str]]]:
+    """The rows of a file that are not blank; raises as `CsvSheet.of` says."""
+    line, size = Line(source, 1, ""), 0
+
+    def bounded() -> Iterator[str]:
+        nonlocal size
+        for text in lines:
+            size += len(text)
+            if size > _LONGEST_ROW:
+                raise line.error(f"a row of more than {_LONGEST_ROW // 2**20} Mi characters; is a quote not closed?")
+            yield text
+
+    reader = csv.reader(bounded(), delimiter=delimiter, strict=True)
+    while True:
+        # The csv module refuses cells over 128 KiB, and a long response has more; its limit is one for all readers.
         limit = csv.field_size_limit(2**31 - 1)
         try:
-            for cells in reader:
-                rows += [(line, cells)] if cells else []
-                require_few(line, len(rows) - 1)
-                line = Line(source, reader.line_num + 1, "")
+            cells = next(reader, None)
         except csv.Error as error:
             raise line.error(f"not CSV: {error}") from None
         finally:
             csv.field_size_limit(limit)
-        for line, cells in rows:
-            if any("\0" in cell for cell in cells):
-                raise line.error("holds a NUL character; take it out")
-        if not rows:
-            return cls(None, (), ())
-        if any(rows[0][1][0].startswith(_BOM.decode(page)) for page in _CODE_PAGES):
-            problem = "a spreadsheet read this file in another encoding than UTF-8, and saved other letters"
-            raise rows[0][0].error(f"{problem}; open the sheet as it was written as UTF-8, and copy the grades into it")
-        columns = [cell.strip().lower() for cell in rows[0][1]]
-        while columns and not columns[-1]:  # spreadsheets may write nameless columns after the last
-            columns.pop()
-        return cls(rows[0][0], columns, rows[1:], delimiter)
-
-    def rows(self, numbers: Collection[str] = ()) -> Iterator[Line]:
-        """The lines by column, without lines of empty cells; a cell that is not there is an empty one.
-
-        In columns of `numbers` a decimal comma becomes a point, where commas do not divide cells.
-        """
-        for line, cells in self.cells:
-            if any(cell.strip() for cell in cells[len(self.columns) :]):
-                problem = f"{len(cells)} cells under {len(self.columns)} columns; put quotes around text with a comma"
-                raise line.error(problem)
-            if any(cell.strip() for cell in cells):
-                fields = dict(zip(self.columns, map(unguarded, cells), strict=False))
-                for name in numbers if self.delimiter != "," else ():
-                    if _DECIMAL_COMMA.fullmatch(cell := fields.get(name, "")):
-                        fields[name] = cell.replace(",", ".")
-                yield replace(line, fields=fields)
+        if cells is None:
+            return
+        if cells:
+            yield line, cells
+        line, size = Line(source, reader.line_num + 1, ""), 0

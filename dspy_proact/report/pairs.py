@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from io import StringIO
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal
@@ -214,7 +215,7 @@ def read_pairs(path: str, name: str | None = None, published: PublishedPairs | N
     names, the word of its column, or tie. Without either the answers are a and b. Raises a `CorpusError` where there is
     no such file, it is not valid, compares more than two answers, or a rater chose twice between two.
     """
-    sheet = CsvSheet.of(text_of(read_bytes(path, _WANTED), path), path)
+    sheet = CsvSheet.of(StringIO(text_of(read_bytes(path, _WANTED), path)), path)
     lacking = [column for column in _COLUMNS if column not in sheet.columns]
     if sheet.head is None or lacking:
         problem = f"lacks the columns {', '.join(lacking)}; a choice needs {', '.join(_COLUMNS)}"

@@ -126,7 +126,7 @@ BAD_FILES: list[tuple[str | bytes, int | None, str | None, str]] = [
     (CSV + "b,,GOOD,3,\n", 5, "annotator", "should not be blank"),
     (CSV + "b,bob,GOOD,3,so,and so\n", 5, None, "6 cells under 5 columns; put quotes around text with a comma"),
     (CSV + 'b,bob,GOOD,3,"open\n', 5, None, "not CSV: unexpected end of data"),
-    (CSV + "b,bob,GOOD,3,\0\n", 5, None, "holds a NUL character"),
+    (CSV + "b,bob,GOOD,3,\0\n", 5, "reason", "holds a NUL character"),
     ('item,annotator,grade,reason\na,ann,GOOD,"one\ntwo\nthree"\nb,ann,WELL,\n', 5, "grade", "not 'WELL'"),
     (CSV + "d,bob,GOOD,3,\ne,bob,GOOD,3,\n", 5, "item", "'d' is none of the 3 items, and 1 more ratings"),
     (CSV + "a,ann,POOR,3,\n", 5, "item", "'ann' rated 'a' on line 2 already; keep one of the two"),
