@@ -85,15 +85,31 @@ class ContentError(StageError):
 
 
 class ProviderError(StageError):
-    """Rate limits, server or network failures outlasted the retries."""
+    """Rate limits, server or network failures outlasted the retries.
+
+    Attributes:
+        retry_after: Seconds that the provider asks to wait; None where it asks for none.
+    """
 
     kind = "provider"
 
+    def __init__(self, reason: str, detail: str = "", retry_after: float | None = None):
+        super().__init__(reason, detail)
+        self.retry_after = retry_after
+
 
 class AppError(StageError):
-    """An application under test failed by itself: it raised, ended, hung, or gave what is no answer."""
+    """An application under test failed by itself: it raised, ended, hung, or gave what is no answer.
+
+    Attributes:
+        alike: What is the same in every failure of this cause, where `detail` also has what is of one request.
+    """
 
     kind = "app"
+
+    def __init__(self, reason: str, detail: str = "", alike: str | None = None):
+        super().__init__(reason, detail)
+        self.alike = detail if alike is None else alike
 
 
 class Halt(BaseException):

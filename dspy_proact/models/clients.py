@@ -59,13 +59,13 @@ def _not_unpacked(encoding: str) -> WireError:
     return WireError(f"the server sent a body as {encoding!r}, which was not asked for and cannot be unpacked")
 
 
-async def _bounded(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
-    """The chunks of a body; raises `WireError` where they are more than `LONGEST`."""
+async def _bounded(chunks: AsyncIterator[bytes], most: int = LONGEST) -> AsyncGenerator[bytes]:
+    """The chunks of a body; raises `WireError` where they have more bytes than that."""
     size = 0
     async for chunk in chunks:
         size += len(chunk)
-        if size > LONGEST:
-            raise WireError(f"the server sent more than {LONGEST // 2**20} MiB in one answer; the rest was not read")
+        if size > most:
+            raise WireError(f"the server sent more than {most // 2**20} MiB in one answer; the rest was not read")
         yield chunk
 
 
@@ -309,10 +309,18 @@ async def _once(request: httpx.Request) -> None:
         posted.add(str(request.url))
 
 
-async def _bound(response: httpx.Response) -> None:
+async def bound_body(response: httpx.Response, most: int = LONGEST) -> None:
+    """Hold what a response of httpx may answer to so many bytes, unpacked; raises `RedirectError` where it redirects.
+
+    Reading the body raises `WireError` where it has more, or is packed in a way that was not asked for.
+    """
     _refuse_redirect(response.status_code, response.headers.get("location"))
     assert isinstance(response.stream, httpx.AsyncByteStream), "of an asynchronous client"
-    response.stream = _BoundedStream(response.stream, response.headers.pop("content-encoding", "identity"))
+    response.stream = _BoundedStream(response.stream, response.headers.pop("content-encoding", "identity"), most)
+
+
+async def _bound(response: httpx.Response) -> None:
+    await bound_body(response)
     if "json" in response.headers.get("content-type", ""):
         body = _with_counts_only(await response.aread())
         response._content = _with_error_as_known(body) if response.status_code == 200 else body
@@ -333,14 +341,14 @@ def _with_error_as_known(body: bytes) -> bytes:
 class _BoundedStream(httpx.AsyncByteStream):
     """The body of an httpx response, unpacked and bounded."""
 
-    def __init__(self, inner: httpx.AsyncByteStream, encoding: str):
-        self._inner, self._encoding = inner, encoding
+    def __init__(self, inner: httpx.AsyncByteStream, encoding: str, most: int):
+        self._inner, self._encoding, self._most = inner, encoding, most
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         chunks = aiter(self._inner)
         if self._encoding not in ("identity", "gzip", "deflate"):
             raise _not_unpacked(self._encoding)
-        return _bounded(chunks if self._encoding == "identity" else _unpacked(chunks, self._encoding))
+        return _bounded(chunks if self._encoding == "identity" else _unpacked(chunks, self._encoding), self._most)
 
     async def aclose(self) -> None:
         """Close the body that this one reads."""

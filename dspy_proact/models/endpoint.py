@@ -84,7 +84,7 @@ class Route:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Every key in the environment; no message may repeat one."""
-        return tuple(value for name, value in os.environ.items() if _SECRET.search(name))
+        return keys_of_environment()
 
     def require_key(self, argument: str) -> None:
         """Raise a `UsageError` that names the variable, where a key is needed and missing, or cannot be sent.
@@ -169,9 +169,7 @@ def find_route(model: str, api_base: str | None = None, backend: Backend = "auto
     """The route of a model name; raises a `UsageError` where there is no such provider, or a wrong endpoint."""
     prefix = model.partition("/")[0].upper().replace("-", "_")
     api_base = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
-    secrets = [value for name, value in os.environ.items() if _SECRET.search(name) and len(value) >= _LONG_SECRET]
-    if any(secret in f"{model}\n{api_base}" for secret in secrets):
-        raise UsageError("a model's name or endpoint holds a key of the environment; omit it: files would show it")
+    require_no_key(f"{model}\n{api_base}", "a model's name or endpoint")
     if api_base is not None:
         if fixed := _FIXED_ENDPOINTS.get(prefix):
             raise UsageError(f"{model}: litellm asks {fixed}, whatever endpoint is given; omit it")
@@ -195,6 +193,31 @@ def find_route(model: str, api_base: str | None = None, backend: Backend = "auto
         has_key=any(os.environ.get(name) for name in variables),
         api_base=api_base,
     )
+
+
+def keys_of_environment() -> tuple[str, ...]:
+    """Every value in the environment that by its name is a key."""
+    return tuple(value for name, value in os.environ.items() if _SECRET.search(name))
+
+
+def require_no_key(text: str, what: str) -> None:
+    """Raise a `UsageError` where a text that files show holds a key of the environment; no message repeats it."""
+    if any(secret in text for secret in keys_of_environment() if len(secret) >= _LONG_SECRET):
+        raise UsageError(f"{what} holds a key of the environment; omit it: files would show it")
+
+
+def variable(name: str, wanted_by: str, *, required: bool = True) -> str | None:
+    """The value of a variable that goes into a header or a query; None where it is unset and not required.
+
+    Raises a `UsageError` where it is required and unset, or cannot be sent.
+    """
+    if not (value := os.environ.get(name)):
+        if required:
+            raise UsageError(f"{wanted_by}: there is no {name} in the environment; set it")
+        return None
+    if problem := _key_problem(value):
+        raise UsageError(f"{wanted_by}: {name} {problem}")
+    return value
 
 
 def _key_problem(key: str) -> str | None:

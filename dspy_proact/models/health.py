@@ -8,7 +8,7 @@ quick refusal may overtake slow answers: before five decide, the calls in flight
 from collections import Counter
 from dataclasses import dataclass, field
 
-from dspy_proact.errors import RefusedAlike, SetupFault
+from dspy_proact.errors import AppError, RefusedAlike, SetupFault
 from dspy_proact.models.faults import Caller, Fault
 from dspy_proact.plain_text import folded
 from dspy_proact.switch import Bell, Switch
@@ -70,7 +70,8 @@ class ModelHealth:
         reason, sentence = "", ""
         if not fault.setup:
             reason, _, sentence = str(fault.error).partition(": ")
-        self._refusals[kind := folded(sentence)] += 1
+        alike = fault.error.alike if isinstance(fault.error, AppError) else sentence
+        self._refusals[kind := folded(alike)] += 1
         self._fitting += [fault.fitting] if fault.fitting else []
         if self._refusals[kind] < _ENOUGH or self.in_flight > 1:
             return None

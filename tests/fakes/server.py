@@ -28,6 +28,7 @@ class Sent:
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
+    query: dict[str, str] = field(default_factory=dict)
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -220,7 +221,8 @@ class Server:
         raise web.HTTPNotFound
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        sent = Sent(request.match_info["role"], request.path, dict(request.headers), await request.json())
+        body = await request.json()
+        sent = Sent(request.match_info["role"], request.path, dict(request.headers), body, dict(request.query))
         self.sent.append(sent)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
