@@ -19,6 +19,14 @@ _NOT_PLAIN = re.compile(r"[^\n -~]+")
 _MARKER = re.compile(r"<<\s*(CUSTOM-TYPE-(?:START|END)-IDENTIFIER)\s*>>")
 _VARYING = re.compile(r"\b(?=[\w-]*\d)[\w-]{8,}|\d[\d.,:]*")
 """Identifiers, which are long and have a digit, and numbers."""
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+    "|[\U000e0000-\U000e007f]"
+)
+"""Controls, marks of direction, soft hyphens, blanks without width, and tags, in which texts can be hidden.
+
+Joiners stay: Persian, the scripts of India, and pictures are spelled with them.
+"""
 _SPELLED = {"–": "-", "»": ">>", "«": "<<"}
 
 
@@ -70,6 +78,15 @@ def _escaped(text: str) -> str:
         hidden = (category in _HIDDEN and char != "\n") or marks > _MOST_MARKS
         pieces.append(char.encode("unicode_escape").decode() if hidden else char)
     return "".join(pieces)
+
+
+def cleaned(text: str) -> str:
+    """A stranger's text without what no reader sees and a model or a terminal may obey; line breaks are plain.
+
+    For texts that are kept: `printable` is for those that are shown, and makes such characters visible.
+    """
+    text = re.sub("\r\n?|[\u2028\u2029]", "\n", encodable(text))
+    return _UNSEEN.sub("", text)
 
 
 def spelled(error: UnicodeError) -> tuple[str, int]:
