@@ -59,9 +59,9 @@ def _not_unpacked(encoding: str) -> WireError:
     return WireError(f"the server sent a body as {encoding!r}, which was not asked for and cannot be unpacked")
 
 
-async def _bounded(chunks: AsyncIterator[bytes], most: int = LONGEST) -> AsyncGenerator[bytes]:
-    """The chunks of a body; raises `WireError` where they have more bytes than that."""
-    size = 0
+async def _bounded(chunks: AsyncIterator[bytes], most: int | None = None) -> AsyncGenerator[bytes]:
+    """The chunks of a body; raises `WireError` where they have more bytes than that, or than `LONGEST`."""
+    size, most = 0, LONGEST if most is None else most
     async for chunk in chunks:
         size += len(chunk)
         if size > most:
@@ -309,7 +309,7 @@ async def _once(request: httpx.Request) -> None:
         posted.add(str(request.url))
 
 
-async def bound_body(response: httpx.Response, most: int = LONGEST) -> None:
+async def bound_body(response: httpx.Response, most: int | None = None) -> None:
     """Hold what a response of httpx may answer to so many bytes, unpacked; raises `RedirectError` where it redirects.
 
     Reading the body raises `WireError` where it has more, or is packed in a way that was not asked for.
@@ -341,7 +341,7 @@ def _with_error_as_known(body: bytes) -> bytes:
 class _BoundedStream(httpx.AsyncByteStream):
     """The body of an httpx response, unpacked and bounded."""
 
-    def __init__(self, inner: httpx.AsyncByteStream, encoding: str, most: int):
+    def __init__(self, inner: httpx.AsyncByteStream, encoding: str, most: int | None):
         self._inner, self._encoding, self._most = inner, encoding, most
 
     def __aiter__(self) -> AsyncIterator[bytes]:
