@@ -5,8 +5,8 @@ the reply or the failure, one line of `calls.jsonl`.
 """
 
 import json
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -60,6 +60,8 @@ class Call(Frozen):
     """Whether thoughts were taken out of its text, in which the server had left them."""
     error: str | None = None
     """What failed, in a word; None when it answered."""
+    usd: Dollars | None = Field(default=None, exclude_if=lambda value: value is None)
+    """What an application says that its answer cost; None where it does not say, and of a model."""
     omitted: str | None = _later(None)
     """The parameter of the request that was not sent, since the provider had refused it; None where all were."""
 
@@ -121,6 +123,8 @@ class LoggedCall(Frozen):
     """Hashes of what it was made of in `messages.jsonl`; None where it can be rendered again, or was not kept."""
     response: dict[str, Any] | None = None
     """The reply in DSPy's own form: parts (text, thoughts, tool calls), finish reason and usage."""
+    steps: tuple[dict[str, Any], ...] = _later(())
+    """What an application did before its reply, such as calls of tools with their results, as OpenAI's messages."""
     failure: Failure | None = None
     """Why there is none, after all attempts; none of both where the command ended meanwhile."""
     attempts: tuple[Call, ...]
@@ -131,9 +135,29 @@ class LoggedCall(Frozen):
 
     @property
     def parts(self) -> Sequence[Mapping[str, Any]]:
-        """The parts of the reply, each with its `type`; none without one."""
+        """The parts of the reply, each with its `type`, after those of the steps before it; none without one."""
         message: Mapping[str, Any] = (self.response or {}).get("message") or {}
-        return message.get("parts", ())
+        return [*_parts_of_steps(self.steps), *message.get("parts", ())]
+
+
+def _parts_of_steps(steps: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Steps as the parts of a reply: calls of tools, their results, and as `step` what was said meanwhile."""
+    names = dict[Any, Any]()
+    for step in steps:
+        content, calls = step.get("content"), step.get("tool_calls")
+        text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        if step.get("role") == "tool":
+            name = step.get("name") or names.get(step.get("tool_call_id"))
+            yield {"type": "tool_result", "name": name, "content": [{"type": "text", "text": text}]}
+            continue
+        if content:
+            yield {"type": "step", "text": text}
+        for call in calls or ():
+            function = call["function"]
+            names[call.get("id")], arguments = function["name"], function["arguments"]
+            with suppress(ValueError, RecursionError):
+                arguments = json.loads(arguments)  # OpenAI's form has them as JSON in a text
+            yield {"type": "tool_call", "name": function["name"], "input": arguments}
 
 
 def is_final(call: LoggedCall) -> bool:
@@ -229,6 +253,8 @@ class Price(Frozen):
     """Prices of a call whose prompt has more tokens than the key, which is one of `SIZES`."""
     reason: str | None = None
     """Why it is not known, or where it is from."""
+    reported: bool = _later(False)
+    """Whether there is none, since an application says what each of its answers costs, if anything is known."""
 
     def of(self, prompt: int, completion: int, cached: int = 0, written: int = 0, *, calls: int = 1) -> float | None:
         """US dollars for so many tokens, cached and written ones among those of the prompt; None where it is not known.
@@ -327,11 +353,14 @@ class CallTally:
         retries: Those of them that were further attempts at a request.
         replies: Those that were answered.
         silent: Answers that came without token counts.
+        priced: Answers of an application that said what they cost.
+        usd: What these say, in US dollars.
         prompts: What is known of their prompts.
     """
 
     def __init__(self) -> None:
-        self.calls = self.retries = self.replies = self.silent = 0
+        self.calls = self.retries = self.replies = self.silent = self.priced = 0
+        self.usd = 0.0
         self.prompts = PromptCounts()
         self._counts = dict[int, list[int]]()
         """Calls and tokens of prompt, completion, cache reads and cache writes, by the size of the prompt."""
@@ -349,6 +378,8 @@ class CallTally:
         if call.error is None:
             self.replies += 1
             self.silent += call.prompt_tokens is None or call.completion_tokens is None
+            self.priced += call.usd is not None
+            self.usd += call.usd or 0.0
             self.prompts.add(call)
 
     def usage(self, price: Price) -> Usage:
@@ -356,7 +387,11 @@ class CallTally:
         costs = [price.of(*tokens, calls=calls) for calls, *tokens in self._counts.values()]
         _, prompt, completion, cached, _ = (sum(column) for column in zip([0] * 5, *self._counts.values(), strict=True))
         usd, reason = None, price.reason
-        if self.silent and price.of(0, 0) is not None:
+        if price.reported:
+            usd = self.usd if self.priced == self.replies else None
+            reason = f"the application reported it for {self.priced:,} of {self.replies:,} answers"
+            reason = None if usd is not None else reason if self.priced else "the application reports none"
+        elif self.silent and price.of(0, 0) is not None:
             reason = f"{self.silent} of {self.replies} answers came without token counts"
         elif price.of(0, 0) is not None:
             known = [cost for cost in costs if cost is not None]

@@ -30,6 +30,8 @@ class RoleIdentity(Frozen):
     decoding: dict[str, Any]
     endpoint: str | None = None
     """None for the provider's own."""
+    app: str | None = Field(default=None, exclude_if=lambda value: value is None)
+    """Of an application in the place of a model: sha256 of what decides its answers, as far as that is known."""
     cuts: dict[str, tuple[float, float]] = Field(default_factory=dict[str, tuple[float, float]])
     """Of a compiled judge, by stratum: from where on the mean level of its verdicts (the worst label 0, the next 1,
     ...) the second worst label begins, and the best; empty where the commonest label decides."""

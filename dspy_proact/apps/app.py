@@ -1,8 +1,11 @@
 """What an application under test is sent, and what it gives back."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from dspy_proact.errors import AppError
 
 Message = Mapping[str, Any]
 """In the form of OpenAI's chat API: `role`, and `content` as a text or a list of parts; tool calls likewise."""
@@ -25,12 +28,40 @@ class AppReply:
     text: str
     """What is graded: its last message."""
     steps: tuple[Message, ...] = ()
-    """What it did before, such as calls of tools with their results, oldest first; they are kept and not graded."""
+    """What it did before, such as calls of tools with their results, oldest first; they are kept and not graded.
+
+    A call in `tool_calls` has `id` and `function` with `name` and `arguments`, a text; see `steps_in`."""
     prompt_tokens: int | None = None
     """Of all models that it called, as far as it says so."""
     completion_tokens: int | None = None
     usd: float | None = None
     """What the answer cost, in US dollars, as far as it says so."""
+
+
+def steps_in(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """What others have put into messages, as steps: those of the assistant and of tools, in the form of OpenAI's."""
+    steps = list[Message]()
+    for message in messages:
+        role, content = message.get("role"), message.get("content")
+        if role == "tool":
+            named = {name: str(message[name]) for name in ("tool_call_id", "name") if message.get(name)}
+            steps.append({"role": "tool", "content": content, **named})
+        elif role == "assistant":
+            calls = message.get("tool_calls")
+            calls = [_tool_call(call) for call in calls] if isinstance(calls, list) else []
+            steps.append({"role": "assistant", "content": content, **({"tool_calls": calls} if calls else {})})
+    return tuple(steps)
+
+
+def _tool_call(call: Any) -> dict[str, Any]:
+    fields = call if isinstance(call, Mapping) else {}
+    function = fields.get("function")
+    function = function if isinstance(function, Mapping) else {"arguments": call}
+    arguments = function.get("arguments")
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    name = str(function.get("name") or "tool")
+    return {"id": str(fields.get("id") or name), "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 class App(Protocol):
@@ -45,7 +76,7 @@ class App(Protocol):
         """sha256, in hexadecimal, of what decides its answers as far as that is known here: its file, or its URL."""
         ...
 
-    async def answer(self, request: AppRequest) -> AppReply:
+    async def answer(self, request: AppRequest, /) -> AppReply:
         """Answer a request.
 
         Raises an `errors.AppError` where the application fails, a `ProviderError` where it cannot be reached, and a
@@ -56,3 +87,22 @@ class App(Protocol):
     async def aclose(self) -> None:
         """End what it has started."""
         ...
+
+
+@dataclass(frozen=True)
+class RecordedApp:
+    """An application of which no more is known than a run recorded: it answers nothing."""
+
+    name: str
+    sha256: str
+
+    def fingerprint(self) -> str:
+        """As recorded."""
+        return self.sha256
+
+    async def answer(self, _request: AppRequest) -> AppReply:
+        """Raise an `AppError`."""
+        raise AppError("recorded", f"{self.name} is known by its name alone, and cannot be asked")
+
+    async def aclose(self) -> None:
+        """Nothing was started."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from dspy_proact.apps import App
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start, has_judge
@@ -25,7 +26,7 @@ class Evaluation(Execution):
 
     Args:
         corpus: As the benchmark reads it: `sample`, the published one's name, a path, or cases that were read.
-        model: By its name, or as a spec.
+        model: By its name, or as a spec; or an application in its place, as `opened_app` makes one.
         judge: By its name, or as a spec; several are a jury. None for the stand-in where the benchmark has a judge.
         benchmark: By its name, the path of its file, or itself.
         settings: Of the benchmark; its defaults where None.
@@ -47,7 +48,7 @@ class Evaluation(Execution):
     def __init__(
         self,
         corpus: Any = "sample",
-        model: ModelSpec | str = EMBEDDED,
+        model: ModelSpec | str | App = EMBEDDED,
         judge: Named | None = None,
         *,
         benchmark: "Benchmark[Any, Any] | str | None" = None,
@@ -64,7 +65,8 @@ class Evaluation(Execution):
         declared, gate = benchmark_named(benchmark), gate or Gate()
         settings = settings or declared.settings_type()
         settings.require_effect(name for name, value in settings if value != type(settings).model_fields[name].default)
-        names = [ModelSpec.of(named).name for named in (model, *_several(judge))]
+        first = model if isinstance(model, ModelSpec | str) else model.name
+        names = [ModelSpec.of(named).name for named in (first, *_several(judge))]
         require_no_model(declared, settings, names, program)
         participant = answering(
             declared, settings, model, roles or {}, gate, program=program, system_prompt=system_prompt

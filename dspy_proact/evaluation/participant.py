@@ -8,6 +8,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from dspy_proact.apps import App, open_app
 from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ask import Ask
@@ -111,7 +112,7 @@ def role_of(declared: Benchmark[Any, Any], name: str, argument: str | None = Non
 def answering(
     declared: Benchmark[Any, Any],
     settings: Settings,
-    model: ModelSpec | str,
+    model: ModelSpec | str | App,
     roles: Roles,
     gate: Gate,
     *,
@@ -120,10 +121,15 @@ def answering(
 ) -> Participant:
     """The model under test with its program and the further models of its answers; a rule asks none.
 
-    Raises a `UsageError` where they do not fit together; parameters are those of `Evaluation`.
+    An application in its place is asked by the benchmark's own program. Raises a `UsageError` where they do not fit
+    together; parameters are those of `Evaluation`.
     """
-    rule, role, spec = declared.rule(settings), role_of(declared, "assistant"), ModelSpec.of(model)
-    further = further_models(declared, settings, roles, spec.name == EMBEDDED, gate)
+    rule, role = declared.rule(settings), role_of(declared, "assistant")
+    spec = ModelSpec.of(model) if isinstance(model, ModelSpec | str) else None
+    if spec is None and (program is not None or system_prompt is not None):
+        argument = "program" if program is not None else "system_prompt"
+        raise UsageError(f"`{argument}`: an application has its own prompts and programs; leave it out beside `app`")
+    further = further_models(declared, settings, roles, spec is not None and spec.name == EMBEDDED, gate)
     handles = {name: other.lm if isinstance(other, Model) else other for name, other in further.items()}
     if EMBEDDER in further:  # as a run records it
         settings = settings.model_copy(update={"embedder_api_base": further[EMBEDDER].endpoint})
@@ -131,7 +137,7 @@ def answering(
     if module is None:
         module = compiled_program(declared, settings, Start(system_prompt, file), "assistant", handles)
     if rule is None:
-        opened = open_model(spec, role, gate)
+        opened = open_model(model, role, gate) if isinstance(model, ModelSpec | str) else open_app(model, role, gate)
         return Participant(
             opened, Ask.in_run(module, opened.lm, settings, handles), further=further, prompt=system_prompt
         )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from dspy_proact.apps import App, RecordedApp
 from dspy_proact.calls import LoggedCall, StageKey
 from dspy_proact.errors import ProactError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
@@ -154,13 +155,17 @@ def _rebuilt(folder: RunFolder, benchmark: Benchmark[Any, Any] | str | None, pro
         cases = Responses.of_run(folder, declared).case_set
     return Evaluation(
         cases,
-        EMBEDDED if declared.rule(settings) else _spec(identity.assistant),
+        _tested(identity.assistant) if declared.rule(settings) is None else EMBEDDED,
         judges,
         roles={name: _spec(role) for name, role in identity.roles.items()},
         system_prompt=manifest.system_prompt if identity.assistant.program == "prompt" else None,
         **alike,
         **programs,
     )
+
+
+def _tested(role: RoleIdentity) -> ModelSpec | App:
+    return RecordedApp(role.model, role.app) if role.app else _spec(role)
 
 
 def _spec(role: RoleIdentity) -> ModelSpec:

@@ -34,9 +34,10 @@ class CallLog:
         path: The file.
         owner: Digest of the run or compile whose log it is.
         replays: Whether a request that was logged so is answered from the log.
-        keeps_thoughts: Whether thoughts are written; what is replayed later has none otherwise.
+        keeps_thoughts: Whether thoughts and steps are written; what is replayed later has none otherwise.
         stored: Roles whose requests are kept too, in `messages.jsonl` beside it.
         single_use: Whether no request is made twice by this process: what is replayed, or made, is not held in memory.
+        salt: Tells the conversations of this log from those of another one of the same owner.
 
     Attributes:
         answered: Whether anything in it can be replayed.
@@ -58,7 +59,9 @@ class CallLog:
         keeps_thoughts: bool = True,
         stored: Collection[str] = (),
         single_use: bool = False,
+        salt: str = "",
     ):
+        self._salt = salt
         self.path, self._owner, self._replays, self._keeps_thoughts = path, owner, replays, keeps_thoughts
         self._stored, self._single_use = stored, single_use
         self._messages: MessageLog | None = None
@@ -128,7 +131,7 @@ class CallLog:
             StorageFault: It cannot be kept, so that nothing more may be paid for.
         """
         if not self._keeps_thoughts and call.response:
-            call = call.model_copy(update={"response": _without_thoughts(call.response)})
+            call = call.model_copy(update={"response": _without_thoughts(call.response), "steps": ()})
         kept = _without_response(call) if briefly and call.key else call
         try:
             if kept is not call:
@@ -172,6 +175,11 @@ class CallLog:
         stage = StageCalls(self, key, begun)
         with stage.opened():
             yield stage
+
+    def conversation(self, key: StageKey, begun: int) -> str:
+        """What identifies this beginning of a stage to whoever is asked in it, and tells nothing else."""
+        text = f"{self._owner} {self._salt} {begun} {key.model_dump_json()}"
+        return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
     def forget(self, key: StageKey, begun: int, *, again: bool = False) -> None:
         """Forget the calls of a stage that has ended; one that is tried `again` finds them in its files."""
@@ -263,6 +271,11 @@ class StageCalls:
         `before` is its name under the limit in `limits`. A replay keeps the role that is asked, and the request.
         """
         return self.log.reply(name, self.key, self.begun)
+
+    @property
+    def conversation(self) -> str:
+        """What identifies it to whoever is asked in it, and tells nothing else."""
+        return self.log.conversation(self.key, self.begun)
 
     @property
     def log(self) -> CallLog:

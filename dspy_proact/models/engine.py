@@ -32,6 +32,8 @@ from dspy_proact.models.tokens import characters_of, images_of
 from dspy_proact.switch import HEARTBEAT
 
 T = TypeVar("T")
+USD, STEPS = "usd", "steps"
+"""Where the data of an application's reply has what it says that it cost, and what it did before."""
 _PATIENCE_TO_CONNECT = 8.0
 """Seconds of attempts at a call, while no connection to the model has been made."""
 
@@ -116,7 +118,8 @@ class GatedEngine:
             self.gate.switch.pull(SetupFault(f"{self.caller.whose}: takes no images; name a model that does"))
             self.gate.switch.check()
         request, most = self._with_extensions(request), Cost(calls=1)
-        if self.gate.limits != Limits():  # else there is nothing to hold it against
+        # Else there is nothing to hold it against; what an application takes is known once it has answered.
+        if self.gate.limits != Limits() and not self.caller.app:
             most = most_of(request, self.caller.completion_limit, self.caller.price)
         lane = self.gate.lanes.of(self.caller, self._first)
         return _Attempt(self.gate, self.caller, most, lane, self._request_form, request)
@@ -196,6 +199,10 @@ class _Attempt:
     def _swallows(self, error: BaseException | None) -> bool:
         if error is None or self._settled:
             return False
+        if self.caller.app and isinstance(error, SetupFault):  # it could not be started
+            self.gate.switch.pull(error)
+            self._settle(Cost())
+            return False
         task = asyncio.current_task()
         cancelled = task is not None and task.cancelling() > 0
         # A client may also fail because it was cancelled, or closed by its reader.
@@ -221,6 +228,8 @@ class _Attempt:
         if fault.unreached and not self.gate.health(self.caller).responded:
             final = final or time.perf_counter() + self._wait - self._since > _PATIENCE_TO_CONNECT
         failure = self.gate.failed(self.caller, fault, number, None if final else self._wait)
+        if failure is error:  # an application's own: it goes on as it is
+            return not final
         if final:
             raise failure from error
         return True
@@ -233,7 +242,8 @@ class _Attempt:
         finish = finish_of(response)
         if finish not in FINISHES:  # a word of the provider's, which may repeat a key
             finish = redacted(finish, self.caller.secrets)[:40]
-        self._ended(finish, response.usage, thoughts)
+        usd: Any = (response.provider_data or {}).get(USD) if self.caller.app else None
+        self._ended(finish, response.usage, thoughts, usd)
         return response
 
     def passed(self, event: StreamEvent, reply: StreamedReply) -> list[StreamEvent]:
@@ -252,7 +262,7 @@ class _Attempt:
         held, self._held, self._begun = self._held, (), True
         return [*held, *passing]
 
-    def _ended(self, finish_reason: str | None, usage: Usage, thoughts: bool) -> None:
+    def _ended(self, finish_reason: str | None, usage: Usage, thoughts: bool, usd: float | None = None) -> None:
         caller = self.caller
         cached = (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0) if caller.adds_cached_tokens else 0
         reasoning = (usage.reasoning_tokens or 0) if caller.adds_reasoning_tokens else 0
@@ -272,11 +282,14 @@ class _Attempt:
             finish_reason=finish_reason,
             cut_at=min(filter(None, (completion, caller.completion_limit)), default=None) if cut else None,
             thoughts=thoughts,
+            usd=usd,
         )
         spent = self.most  # where there is no count
-        if prompt is not None and completion is not None:
-            usd = caller.price.of(prompt, completion, from_cache or 0, written or 0)
-            spent = Cost(calls=1, tokens=prompt + completion, usd=usd or 0.0)
+        if caller.app:
+            spent = Cost(calls=1, tokens=(prompt or 0) + (completion or 0), usd=usd or 0.0)
+        elif prompt is not None and completion is not None:
+            cost = caller.price.of(prompt, completion, from_cache or 0, written or 0)
+            spent = Cost(calls=1, tokens=prompt + completion, usd=cost or 0.0)
         self._settle(spent)
         self.lane.answered(self._turn, caller.whose, time.perf_counter() - self._tick)
         self.gate.health(caller).succeeded()

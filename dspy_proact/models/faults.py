@@ -25,7 +25,7 @@ import httpx
 from dspy import lm15
 
 from dspy_proact.calls import Price
-from dspy_proact.errors import ContentError, Halt, ProviderError, SetupFault, StageError, chain
+from dspy_proact.errors import AppError, ContentError, Halt, ProviderError, SetupFault, StageError, chain
 from dspy_proact.models.clients import RedirectError, WireError
 from dspy_proact.models.dspy_internals import ConnectTimeout, retry_after_seconds
 from dspy_proact.models.error_body import ErrorBody, error_body
@@ -33,6 +33,8 @@ from dspy_proact.models.redaction import redacted
 from dspy_proact.models.too_long import TooLong
 
 _EXCERPT = 300
+FINAL_REASONS = frozenset({"no_text", "empty", "too_long"})
+"""Of an application that has answered, but with nothing that can be graded: the same request is not sent again."""
 _RETRIED = {
     "rate_limit": (lm15.RateLimitError,),
     "timeout": (lm15.TimeoutError, TimeoutError),
@@ -113,6 +115,8 @@ class Caller:
     """Where requests go, as far as that is known."""
     proxy: str | None = None
     """Host and port of the proxy on the way there."""
+    app: bool = False
+    """Whether it is an application in the place of a model, whose engine raises errors of `errors`."""
 
     @property
     def whose(self) -> str:
@@ -125,7 +129,8 @@ class Fault:
     """One failed attempt, classified."""
 
     word: str
-    """For counting: `rate_limit`, `timeout`, `network`, `server`, `setup`, `too_long`, `filtered` or `refused`."""
+    """For counting: `rate_limit`, `timeout`, `network`, `server`, `setup`, `too_long`, `filtered` or `refused`; of an
+    application its own reason."""
     error: StageError | Halt
     """What it is of this request alone."""
     retry: bool
@@ -207,6 +212,8 @@ class _Failure:
 
 def understand(error: Exception, caller: Caller) -> Fault:
     """Classify a failure of an engine."""
+    if caller.app:
+        return _of_app(error, caller)
     failure = _Failure.of(error, caller)
     if problem := _unusable(failure):
         return Fault("setup", SetupFault(f"{caller.whose}: {problem}"), retry=False)
@@ -223,6 +230,19 @@ def understand(error: Exception, caller: Caller) -> Fault:
         return Fault("refused", ContentError("refused", failure.excerpt), retry=False)
     unreadable = ProviderError("server", f"not a readable answer: {failure.excerpt}")
     return Fault("server", unreadable, retry=True, may_be_billed=True)
+
+
+def _of_app(error: Exception, caller: Caller) -> Fault:
+    """A failure of an application, or on the way to it; what it answered, and is of no use, is not asked for again."""
+    if isinstance(error, ProviderError):
+        after = getattr(error, "retry_after", None)
+        return Fault(error.reason, error, True, after, may_be_billed=True, unreached=error.reason == "network")
+    if isinstance(error, TimeoutError):
+        error = AppError("timeout", "it did not answer within the time limit of `timeout`")
+    elif not isinstance(error, StageError):
+        error = AppError("raised", f"{type(error).__name__}: {redacted(str(error), caller.secrets)[:_EXCERPT]}")
+    after = getattr(error, "retry_after", None)
+    return Fault(error.reason, error, error.reason not in FINAL_REASONS, after, may_be_billed=True)
 
 
 def _unusable(failure: _Failure) -> str | None:

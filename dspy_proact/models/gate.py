@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from weakref import WeakSet
 
 from dspy_proact.calls import CallObserver, FailedCall, Stall
-from dspy_proact.errors import Halt, ProviderDown, ProviderError, StageError, UsageError
+from dspy_proact.errors import AppError, Halt, ProviderDown, ProviderError, StageError, UsageError
 from dspy_proact.models.budget import Budget, Cost, Limits
 from dspy_proact.models.endpoint import Backend
 from dspy_proact.models.faults import Caller, Fault
@@ -154,11 +154,12 @@ class Gate:
         who, health, error = caller.whose, self.health(caller), fault.error
         if isinstance(error, Halt):
             self.switch.pull(error)
-        elif fault.setup or not isinstance(error, ProviderError):
-            if halt := health.refused(fault, caller, self._keep_going):
-                self.switch.pull(halt)
-                return halt
-        else:
+        elif (fault.setup or not isinstance(error, ProviderError)) and (
+            halt := health.refused(fault, caller, self._keep_going)
+        ):
+            self.switch.pull(halt)
+            return halt
+        elif isinstance(error, ProviderError | AppError) and not fault.setup:
             self.observer.failed(FailedCall(who, fault.word, error.detail, attempt + 1, self.retries + 1, wait))
             if wait is None:
                 health.failures, health.last = health.failures + 1, str(error)

@@ -80,7 +80,8 @@ class ModelHealth:
         change = None
         if fault.parameter and self._fitting:
             change = (caller.argument, fault.parameter, str(min(self._fitting)))
-        answer = sentence if fault.word == "too_long" else f"The server said: {sentence}"
+        answer = sentence if fault.word == "too_long" or caller.app else f"The server said: {sentence}"
         mend = ". `scope.keep_going` leaves such requests unscored and goes on" if keep_going is False else ""
-        count = f"{self._refusals[kind]} requests were refused alike, and none was answered"
+        how = "failed" if caller.app else "were refused"
+        count = f"{self._refusals[kind]} requests {how} alike, and none was answered"
         return RefusedAlike(f"{caller.whose}: {count} ({reason}). {answer}{mend}", change)

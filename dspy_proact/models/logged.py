@@ -37,7 +37,7 @@ from dspy_proact.models.dspy_internals import (
     response_from_dict,
     response_to_dict,
 )
-from dspy_proact.models.engine import BlockingEngine, Described, GatedEngine, wait_for
+from dspy_proact.models.engine import STEPS, BlockingEngine, Described, GatedEngine, wait_for
 from dspy_proact.models.replies import require_text
 from dspy_proact.models.spec import without_secrets
 from dspy_proact.plain_text import encodable_all
@@ -180,6 +180,8 @@ class LoggedEngine(Described):
                 try:
                     content = response_to_dict(response := await self.gated.ask(request))
                     outcome["response"] = encodable_all(content)
+                    if self.gated.caller.app and (steps := (response.provider_data or {}).get(STEPS)):
+                        outcome["steps"] = tuple(encodable_all(steps))
                     if outcome["response"] is not content:  # half a surrogate pair is no Unicode: what is kept is given
                         response = None
                 except StageError as error:

@@ -79,6 +79,8 @@ class Model:
     """None for the stand-in, whose calls go nowhere."""
     form: str | None = None
     """In which of `FORMS` an answer in JSON is requested; None for neither."""
+    app: str | None = None
+    """Of an application in its place: sha256 of what decides its answers; None of a model."""
 
     def require_key(self) -> None:
         """Raise a `UsageError` that names the variable, where a key is needed and missing."""
@@ -93,7 +95,7 @@ class Model:
     @property
     def identity(self) -> RoleIdentity:
         """What decides its answers, but for the program that calls it."""
-        return RoleIdentity(model=self.name, endpoint=self.endpoint, decoding=dict(self.decoding))
+        return RoleIdentity(model=self.name, endpoint=self.endpoint, decoding=dict(self.decoding), app=self.app)
 
     @property
     def caller(self) -> Caller:
@@ -110,7 +112,12 @@ class Model:
         return greater if greater > limit else None
 
     def most(self, messages: Sequence[Mapping[str, Any]], images: Iterable[tuple[int, int]] = ()) -> Cost:
-        """The most that a call with these messages, and images of these sizes in pixels, can cost."""
+        """The most that a call with these messages, and images of these sizes in pixels, can cost.
+
+        Of an application that is not known, and limits of tokens and money hold what it reports.
+        """
+        if self.app:
+            return Cost(calls=1)
         tokens = sum(image_tokens(self.name, *size) or 0 for size in images)
         return most_of_messages(messages, tokens, self.decoding.get(LIMIT), self.price)
 

@@ -55,7 +55,7 @@ class Chains:
             return
         if event.answer is not None:
             self._answers[key.case, key.epoch] = event.answer
-        elif event.failure and event.failure.kind == "provider":
+        elif event.failure and event.failure.kind != "content":
             self._broken.add((chain, key.epoch))
 
     def next_after(self, work: Work) -> Work | None:
@@ -66,7 +66,7 @@ class Chains:
     def earlier(self, work: Work) -> tuple[BaseModel | None, ...]:
         """The answers to the cases before this one in its chain, None for one without; empty outside of chains.
 
-        Raises a `ProviderError` where one of them failed because of the provider, in this run.
+        Raises a `ProviderError` where one of them failed in this run for another reason than its content.
         """
         if (work.case.chain, work.epoch) in self._broken:
             raise ProviderError("earlier", "an answer before it in its chain failed; both are tried again together")

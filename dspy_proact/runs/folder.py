@@ -281,7 +281,14 @@ class RunWriter(RunFolder):
 
         keeps = manifest.keeps_inputs
         stored = manifest.stored if keeps else ()
-        return CallLog(self._calls, manifest.identity.digest(), replays, keeps_thoughts=keeps, stored=stored)
+        return CallLog(
+            self._calls,
+            manifest.identity.digest(),
+            replays,
+            keeps_thoughts=keeps,
+            stored=stored,
+            salt=manifest.created,
+        )
 
 
 def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:

@@ -114,16 +114,16 @@ _Kind = tuple[int, Stage, str | None, int]
 class Ledger:
     """The stages that have ended, and the responses that are still to be graded; finished ones are on disk only.
 
-    A stage with a result is never open again. One that failed because of the provider is open again in the next run;
-    one whose content could not be used only with `retry_content`, since asking until an answer suits would bias the
-    score. Where responses are `copied` from another run, none is ever open.
+    A stage with a result is never open again. One that failed because of the provider, or of an application, is open
+    again in the next run; one whose content could not be used only with `retry_content`, since asking until an answer
+    suits would bias the score. Where responses are `copied` from another run, none is ever open.
     """
 
     def __init__(
         self, events: Iterable[StageEvent], grading: Grading, retry_content: bool = False, copied: bool = False
     ):
         self.grading, self.retry_content, self.copied = grading, retry_content, copied
-        self._ended = defaultdict[_Kind, dict[str, Literal["result", "content", "provider", "halted"]]](dict)
+        self._ended = defaultdict[_Kind, dict[str, Literal["result", "content", "provider", "app", "halted"]]](dict)
         self._answers: dict[tuple[str, int], dict[str, Any]] = {}
         self._tried = defaultdict[_Kind, set[str]](set)
         self._begun = Counter[StageKey]()
@@ -210,7 +210,7 @@ class Ledger:
         return [[first, *rest] for first, *rest in stages if self._failed(first) or all(map(self._failed, rest))]
 
     def _failed(self, key: StageKey) -> bool:
-        return self._ended[_kind(key)].get(key.case) in ("content", "provider")
+        return self._ended[_kind(key)].get(key.case) in ("content", "provider", "app")
 
     def _note(self, event: StageEvent) -> None:
         key, done = event.key, event.answer is not None or event.grade is not None

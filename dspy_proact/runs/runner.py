@@ -175,7 +175,7 @@ class Runner:
     def _end(self, work: Work, key: StageKey, calls: Sequence[Call], outcome: Failure | dict[str, Any]) -> None:
         begun = self.ledger.begun(key)
         event = self._keep(key, calls, **({"failure": outcome} if isinstance(outcome, Failure) else outcome))
-        self._calls.forget(key, begun, again=event.failure is not None and event.failure.kind == "provider")
+        self._calls.forget(key, begun, again=event.failure is not None and event.failure.kind != "content")
         self.stages += 1
         self.observer.ended(event, not any(map(self.ledger.is_open, self.ledger.stages(work))))
         if self._give_up and event.failure and event.failure.kind == "content" and self.ledger.is_fruitless(key):

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from dspy_proact.calls import Call, Price
-from dspy_proact.errors import ContentError, ProviderError
+from dspy_proact.errors import AppError, ContentError, ProviderError, StageError
 from dspy_proact.runs import (
     Case,
     CaseSet,
@@ -43,7 +43,7 @@ LABELS = ("SOLVED", "CLOSE", "LOST")
 CONTROL_LABELS = ("SILENT", "CHATTY")
 """Of riddles to which nobody wants an answer."""
 CORPUS = CorpusRecord(name="riddles.jsonl", revision=None, rows=3, cases=6, ignored_fields={})
-KINDS = ["content", "provider"]
+KINDS = ["content", "provider", "app"]
 SCORES = {"SOLVED": 1.0, "CLOSE": 0.4, "LOST": 0.0, "SILENT": 1.0, "CHATTY": 0.0}
 
 
@@ -279,7 +279,7 @@ def graded(
 def failed(
     key: str,
     stage: Literal["response", "verdict"],
-    kind: Literal["content", "provider"],
+    kind: Literal["content", "provider", "app"],
     reason: str,
     *calls: Call,
     epoch: int = 1,
@@ -301,9 +301,9 @@ def written(path: Path, of: Manifest, cases: Iterable[Case] = (), events: Iterab
     return RunFolder(path)
 
 
-def failure(kind: str, reason: str = "told_to") -> ContentError | ProviderError:
+def failure(kind: str, reason: str = "told_to") -> StageError:
     """The error of a kind, to be raised by a script."""
-    return {"content": ContentError, "provider": ProviderError}[kind](reason, "as the test asks")
+    return {"content": ContentError, "provider": ProviderError, "app": AppError}[kind](reason, "as the test asks")
 
 
 def response_key(key: str, epoch: int = 1) -> StageKey:

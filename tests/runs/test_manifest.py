@@ -32,6 +32,7 @@ CHANGES = [
             ("program", "official"),
             ("endpoint", "http://b"),
             ("endpoint", None),
+            ("app", "ff"),
             ("decoding.temperature", 0.6),
             ("decoding.stop", [".", "!"]),
             ("decoding.seed", 1),
