@@ -16,11 +16,11 @@ RESPONSE = response_key("a")
 SPHINX, ORACLE, SPHINX_AGAIN, ORACLE_AGAIN = (
     verdict_key("a", judge=judge, judge_epoch=again) for again in (1, 2) for judge in JUDGES
 )
-KINDS = ("content", "provider")
+KINDS = ("content", "provider", "app")
 
 
 def ended(key: StageKey, how: str) -> StageEvent:
-    """The event of a stage: `result`, `content`, `provider` or `halted`."""
+    """The event of a stage: `result`, `halted`, or of a failure its kind."""
     if how == "halted":
         return halted(key, call())
     named: dict[str, Any] = {"epoch": key.epoch}
@@ -103,7 +103,7 @@ def test_counting_the_unscored_holds_the_stages_of_one_case_at_a_time():
     assert most < 50 * len(many)  # bytes; the three keys of a case take over 1,000
 
 
-Fate = Literal["result", "content", "provider", "halted"]
+Fate = Literal["result", "content", "provider", "app", "halted"]
 CASES, EPOCHS = ("a", "b"), 2
 GRADINGS = st.builds(Grading, st.sampled_from([("sphinx",), JUDGES, ("oracle", "sphinx")]), st.integers(1, 2))
 STAGES = [

@@ -146,7 +146,7 @@ class Fated(Riddles):
 
 def attempt(path: Path, plan: Plan, stop: Stop | None = None) -> None:
     """Run once, perhaps stopped, and check that nothing was begun that was closed on disk."""
-    closed = Counter((key.stage, key.case) for key, outcome in ends(path).items() if not of_provider(outcome))
+    closed = Counter((key.stage, key.case) for key, outcome in ends(path).items() if not may_heal(outcome))
     benchmark = Fated(plan, stop)
     try:
         benchmark.run(path)
@@ -162,8 +162,8 @@ def ends(path: Path) -> dict[StageKey, Any]:
     return {key: event.answer or event.grade or event.failure for key, event in ended}
 
 
-def of_provider(outcome: Any) -> bool:
-    return isinstance(outcome, Failure) and outcome.kind == "provider"
+def may_heal(outcome: Any) -> bool:
+    return isinstance(outcome, Failure) and outcome.kind != "content"
 
 
 PLANS = st.builds(
@@ -199,4 +199,4 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one_and_nothing_with_a_resu
         attempt(pieces, plan)
         assert ends(pieces) == ends(complete)
         events = list(RunFolder(pieces).events())
-        assert set(Counter(event.key for event in events if not of_provider(event.failure)).values()) <= {1}
+        assert set(Counter(event.key for event in events if not may_heal(event.failure)).values()) <= {1}
