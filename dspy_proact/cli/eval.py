@@ -128,6 +128,7 @@ def evaluate(
             settings=settings,
             program=variant.wording.program,
             system_prompt=variant.wording.system_prompt,
+            variant=variant.wording.label,
             judge_prompt=judge_prompt,
             judge_program=judge_program,
             gate=gate,

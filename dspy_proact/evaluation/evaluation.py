@@ -32,6 +32,7 @@ class Evaluation(Execution):
         settings: Of the benchmark; its defaults where None.
         program: The program under test in place of the benchmark's: a module, or the file of a compiled one.
         system_prompt: Of the program under test, where it takes one.
+        variant: What reports call that prompt or program; by its hash where None. No part of the run's identity.
         judge_prompt: Name of the words in which judges are asked, where the benchmark has several.
         judge_program: A compiled judge in place of the benchmark's: a module, or a file.
         revision: Of the published corpus; None for the newest.
@@ -55,6 +56,7 @@ class Evaluation(Execution):
         settings: Settings | None = None,
         program: Any = None,
         system_prompt: str | None = None,
+        variant: str | None = None,
         judge_prompt: str = "default",
         judge_program: Any = None,
         revision: str | None = None,
@@ -84,7 +86,7 @@ class Evaluation(Execution):
         judged = rule is None or rule.judged
         judges = _judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program, judged=judged)
         stored = program is not None or EMBEDDER in participant.further
-        participant = replace(participant, learned_on=learned, stored=stored)
+        participant = replace(participant, learned_on=learned, variant=variant, stored=stored)
         super().__init__(declared, cases, settings, participant, judges, gate=gate, keep_inputs=keep_inputs)
 
 

@@ -106,7 +106,7 @@ class Execution:
         identity, count = self.manifest.identity, len(self._case_set.cases)
         judges = " + ".join(judge.name for judge in identity.judges)
         graded = f" judged by {judges}" if judges else ""
-        return f"{type(self).__name__}({identity.assistant.name}{graded}, {count:,} cases of {identity.benchmark})"
+        return f"{type(self).__name__}({self.manifest.model_name}{graded}, {count:,} cases of {identity.benchmark})"
 
     @property
     def case_set(self) -> CaseSet:
@@ -371,6 +371,7 @@ class Execution:
             measures=tuple(measure.under(self._settings) for measure in declared.measures),
             system_prompt=answering.system_prompt,
             learned_on=answering.learned_on,
+            variant=answering.variant,
             cards={role: card for role, card in cards.items() if card},
             embedded=any(role.embedded for role in (answering, *judges)),
             keeps_inputs=self._keeps_inputs,

@@ -1,5 +1,6 @@
 """A run or a results file as its files give it, before anything is estimated of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -66,7 +67,14 @@ class MeasuredRun(Outcomes):
     @property
     def model_name(self) -> str:
         """The model under test with its program, for people."""
-        return self.manifest.identity.assistant.name if self.manifest else self.model
+        return self.manifest.model_name if self.manifest else self.model
+
+    @property
+    def wording(self) -> str | None:
+        """The prompt or program of the model as a person calls it, or by its hash; None for the plain one."""
+        if self.manifest is None or self.manifest.identity.assistant.is_plain:
+            return None
+        return self.manifest.variant or self.manifest.identity.assistant.name[len(self.model) + 2 : -1]
 
     @property
     def judge_names(self) -> dict[str, str]:
@@ -109,3 +117,13 @@ class MeasuredRun(Outcomes):
     def of_stratum(self, stratum: str) -> list[Outcome]:
         """The outcomes of one stratum."""
         return [outcome for outcome in self.outcomes if outcome.stratum == stratum]
+
+
+def names_of(runs: Sequence[MeasuredRun]) -> list[str]:
+    """The model of each run with its program, for people; with the hash too where one name is of several programs."""
+    named = [(run.model_name, run.manifest.identity.assistant.name if run.manifest else run.model) for run in runs]
+    names = list[str]()
+    for run, (name, hashed) in zip(runs, named, strict=True):
+        several = len({other for own, other in named if own == name}) > 1
+        names.append(f"{name[:-1]}, {hashed[len(run.model) + 2 :]}" if several and name != hashed else name)
+    return names

@@ -37,6 +37,8 @@ class Participant:
     """Of its answers, by role."""
     prompt: str | None = None
     """The system prompt that a person names, if any."""
+    variant: str | None = None
+    """What a person calls that prompt, or the program."""
     stored: bool = False
     """Whether its requests are kept: its program is a person's, or calls what is not kept, such as vectors."""
 

@@ -53,6 +53,8 @@ class Responses:
     overridden: tuple[str, ...] = ()
     """Decoding parameters that were not the preset's."""
     system_prompt: str | None = None
+    variant: str | None = None
+    """What a person calls that prompt, or the program."""
     card: str | None = None
     """What the card of its program says, where that was compiled."""
     learned_on: int = 0
@@ -104,6 +106,7 @@ class Responses:
             epochs=manifest.epochs,
             overridden=manifest.overrides.get("assistant", ()),
             system_prompt=manifest.system_prompt,
+            variant=manifest.variant,
             card=manifest.cards.get("assistant"),
             learned_on=manifest.learned_on,
             strata=manifest.strata,

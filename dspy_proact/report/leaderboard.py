@@ -324,5 +324,6 @@ def _run(
 
 
 def own_name(model: str) -> str:
-    """A model's name after any vendor or router."""
-    return model.rsplit("/", 1)[-1] or model
+    """A model's name after any vendor or router, with its program, if that is named."""
+    name, bracket, program = model.partition(" (")
+    return f"{name.rsplit('/', 1)[-1] or name}{bracket}{program}"

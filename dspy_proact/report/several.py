@@ -1,18 +1,23 @@
-"""More than two runs: how each scored, the best first, and how each differs from the first that was given."""
+"""Several runs: how each scored, the best first, how each differs from the first that was given, and which is best."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import comb
 from typing import Any
 
 from rich.console import Console
 
+from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.measured_run import names_of
 from dspy_proact.report.caveats import caveats_of_runs
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_text import comparison_document, print_comparison
 from dspy_proact.report.glossary import explained
+from dspy_proact.report.headline import comparison_headline
 from dspy_proact.report.leaderboard import own_name
 from dspy_proact.report.numbers import (
+    counted,
     document,
     fields_of,
     letter,
@@ -29,6 +34,37 @@ from dspy_proact.stand_in import demonstration
 from dspy_proact.stats import Headline, Side, holm
 from dspy_proact.stats.paired import claimed_side
 
+_MOST_NAMED = 3
+"""Runs that a sentence names."""
+BARE = "bare"
+"""Heading of the models that are asked without a prompt or a program of a person's."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """The run with the highest strict mean, and what is shown of the others beside it."""
+
+    run: int
+    shared: bool
+    """Whether another run has the same mean."""
+    below: tuple[int, ...]
+    """Those that are shown to score lower, by tests that are adjusted over the pairs of all runs."""
+    open: tuple[int, ...]
+    """The others, any of which may be better or as good."""
+    pairs: int
+    """Of all runs: which run is highest is seen in the data, so that every pair might have been tested."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Runs that are every model with every prompt or program, each once."""
+
+    models: tuple[str, ...]
+    wordings: tuple[str, ...]
+    """Prompts and programs as a person calls them, in order; `bare` for a model without one."""
+    runs: tuple[tuple[int, ...], ...]
+    """Numbers of the runs: one row a model, in the order of the wordings."""
+
 
 @dataclass(frozen=True)
 class SeveralRuns:
@@ -39,7 +75,12 @@ class SeveralRuns:
     """Of each run but the first with the first."""
 
     def __repr__(self) -> str:
-        return f"SeveralRuns({', '.join(summary.model_name for summary in self.summaries)})"
+        return f"SeveralRuns({', '.join(self.names)})"
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The model of each run with its program, for people."""
+        return names_of(self.summaries)
 
     def few(self, run: int) -> bool:
         """Whether a run has fewer than half as many scored cases as the one with most: its own score is of others."""
@@ -47,10 +88,14 @@ class SeveralRuns:
         return 2 * counts[run] < max(counts)
 
     @cached_property
+    def strict(self) -> list[float]:
+        """Of each run the mean that ranks, in [0, 1], what is unscored counting 0; 0 where nothing was tried."""
+        return [summary.leading.strict_weighted.value or 0.0 for summary in self.summaries]
+
+    @cached_property
     def order(self) -> list[int]:
         """Numbers of the runs, from 0: by the strict mean that ranks, the best first, those of few cases last."""
-        scores = [summary.leading.strict_weighted.value or 0.0 for summary in self.summaries]
-        return sorted(range(len(scores)), key=lambda run: (self.few(run), -scores[run]))
+        return sorted(range(len(self.strict)), key=lambda run: (self.few(run), -self.strict[run]))
 
     @cached_property
     def adjusted(self) -> list[float | None]:
@@ -70,6 +115,51 @@ class SeveralRuns:
             sides.append(side if side == claimed_side(comparison.strict.overall.weighted, other) else None)
         return sides
 
+    @cached_property
+    def best(self) -> Best:
+        """The highest run, with p of each difference from it multiplied by the number of pairs of all runs.
+
+        So the chance that any run is falsely said to score lower is at most 5 %, however many runs there are, and
+        though the highest is known only from the data.
+        """
+        highest, *others = self.order
+        pairs = comb(len(self.summaries), 2)
+
+        def is_below(run: int) -> bool:
+            first, second = sorted((run, highest))
+            try:
+                of = (
+                    self.comparisons[second - 1]
+                    if first == 0
+                    else compare(*(self.summaries[i] for i in (first, second)))
+                )
+            except UsageError:  # no case in common
+                return False
+            tests = [differences.overall.weighted for differences in (of.lenient, of.strict)]
+            sides = {claimed_side(test, None if test.p is None else min(1.0, test.p * pairs)) for test in tests}
+            return sides == {"lower" if first == highest else "higher"}
+
+        below = [run for run in others if is_below(run)]
+        shared = any(self.strict[run] == self.strict[highest] and not self.few(run) for run in others)
+        return Best(highest, shared, tuple(below), tuple(run for run in others if run not in below), pairs)
+
+    @cached_property
+    def matrix(self) -> Matrix | None:
+        """Models by prompts and programs, where there are two or more of both and each combination is one run."""
+        titles, cells = dict[tuple[str, str | None], str](), dict[tuple[str, tuple[str, str | None]], int]()
+        for run, summary in enumerate(self.summaries):
+            if summary.manifest is None:
+                return None
+            speaking = summary.manifest.identity.assistant
+            wording = (speaking.program, speaking.prompt)
+            titles.setdefault(wording, summary.wording or BARE)
+            cells[summary.model, wording] = run
+        models = list(dict.fromkeys(model for model, _ in cells))
+        if not len(cells) == len(self.summaries) == len(models) * len(titles) or min(len(models), len(titles)) < 2:
+            return None
+        rows = tuple(tuple(cells[model, wording] for wording in titles) for model in models)
+        return Matrix(tuple(models), tuple(titles.values()), rows)
+
 
 def compare_several(summaries: Sequence[Summary]) -> SeveralRuns:
     """Pair each of several runs with the first by case; raises a `UsageError` as `compare` does."""
@@ -78,18 +168,21 @@ def compare_several(summaries: Sequence[Summary]) -> SeveralRuns:
 
 
 def several_headline(several: SeveralRuns) -> Headline:
-    """How many runs score higher and lower than the first, by one test each, adjusted over the runs."""
+    """How many runs score higher and lower than the first, one test each, adjusted over them; of two, by how much."""
     summaries, nouns = several.summaries, several.summaries[0].nouns
+    doubts = caveats_of_runs({letter(run): summary for run, summary in enumerate(summaries)})
+    if len(several.comparisons) == 1:
+        of_two = comparison_headline(several.comparisons[0], letter(0), letter(1))
+        return replace(of_two, caveats=(*of_two.caveats, *doubts))
     runs, higher, lower = len(several.sides), several.sides.count("higher"), several.sides.count("lower")
-    model = name_or(summaries[0].model_name, "")
-    first = f"{letter(0)}, {model}" if model else letter(0)
+    beside = f"{counted(runs, 'run')} beside {_called(several, 0)}"
     if higher or lower:
         counts = [f"{higher} scored higher" if higher else "", f"{lower} {'' if higher else 'scored '}lower"]
         rest = runs - higher - lower
         text = ", ".join(filter(None, counts if lower else counts[:1]))
-        text = f"Of {runs} runs beside {first}: {text} (Holm){f'; for {rest} no side can be claimed' if rest else ''}"
+        text = f"Of {beside}: {text} (Holm){f'; for {rest} no side can be claimed' if rest else ''}"
     else:
-        text = f"No side can be claimed for any of {runs} runs beside {first}"
+        text = f"No side can be claimed for any of {beside}"
     others = list(enumerate(several.comparisons, start=1))
     marked = (
         ("Not known to be judged as A was", [letter(run) for run, of in others if not of.judged_alike]),
@@ -102,14 +195,36 @@ def several_headline(several: SeveralRuns) -> Headline:
             [letter(run) for run, of in others if of.pairs and of.repeated == len(of.pairs)],
         ),
         (f"Compiled on some of these {nouns.rows}", [letter(run) for run, of in enumerate(summaries) if _learned(of)]),
+        ("Not complete, so that numbers will change", [letter(n) for n, of in enumerate(summaries) if not of.complete]),
     )
-    doubts = caveats_of_runs({letter(run): summary for run, summary in enumerate(summaries)})
     return Headline(
         f"{demonstration(role for summary in summaries for role in summary.roles)}{text}.",
-        test=f"permutation tests that flip whole {nouns.groups}, Holm over {runs} runs",
+        test=f"permutation tests that flip whole {nouns.groups}, Holm over {counted(runs, 'run')}",
         count=runs,
         caveats=(*(f"{what}: {listed(names)}." for what, names in marked if names), *doubts),
     )
+
+
+def best_line(several: SeveralRuns) -> str:
+    """Which run has the highest score, and beside which others that is shown: a sentence."""
+    best = several.best
+    enough = "Of runs with enough scored cases " if any(map(several.few, several.order)) else ""
+    has = f"{enough}{_called(several, best.run)}, {'shares' if best.shared else 'has'} the highest strict score"
+    adjusted = f"p adjusted over all {counted(best.pairs, 'pair')}"
+    if not best.open:
+        return f"{has}, {share(several.strict[best.run])}, and scores higher than each other run ({adjusted})."
+    if not best.below:
+        shown = "and no other run is shown to score lower"
+        return f"{has}, {share(several.strict[best.run])}, {shown} ({adjusted})."
+    others = [letter(run) for run in sorted(best.open)]
+    named = listed(others) if len(others) <= _MOST_NAMED else f"{len(others)} other runs"
+    return f"{has}, {share(several.strict[best.run])}; whether it is better than {named} is open ({adjusted})."
+
+
+def _called(several: SeveralRuns, run: int) -> str:
+    """The letter of a run, and its name where that is short."""
+    name = name_or(several.names[run], "")
+    return f"{letter(run)}, {name}" if name else letter(run)
 
 
 def _learned(summary: Summary) -> bool:
@@ -119,29 +234,51 @@ def _learned(summary: Summary) -> bool:
 def several_document(several: SeveralRuns) -> dict[str, Any]:
     """The document of `compare --json` of more than two runs: the runs in order, and each comparison as of two.
 
-    In a comparison `p_holm` is of the overall difference, adjusted over the comparisons.
+    In a comparison `p_holm` is of the overall difference, adjusted over the comparisons. `best` has the letter of the
+    highest run and of those that are shown to score lower, or not. `matrix` has letters by model and wording, or null.
     """
-    first, nouns = several_headline(several), several.summaries[0].nouns
+    first, nouns, best, matrix = several_headline(several), several.summaries[0].nouns, several.best, several.matrix
     holms = zip(several.comparisons, several.adjusted, several.sides, strict=True)
     return {
         "headline": first.text,
         "claim": first.claim,
         "runs": [
-            {"run": letter(run), **fields_of(summary, "path", "model"), "judge": summary.judge or None}
+            {"run": letter(run), "name": several.names[run], **fields_of(summary, "path", "model")}
+            | {"wording": summary.wording, "judge": summary.judge or None}
             | {"few": several.few(run), nouns.cases: summary.counts(), "usd": summary.usd}
             | {"weighted": document(summary.leading.weighted), "strict": document(summary.leading.strict_weighted)}
+            | {nouns.strata: {name: document(summary.scores(name).weighted) for name in summary.strata}}
             for run, summary in ((run, several.summaries[run]) for run in several.order)
         ],
+        "best": {
+            "headline": best_line(several),
+            "run": letter(best.run),
+            **{name: [letter(run) for run in getattr(best, name)] for name in ("below", "open")},
+            "pairs": best.pairs,
+        },
+        "matrix": matrix
+        and {
+            "wordings": list(matrix.wordings),
+            "models": {
+                model: [letter(run) for run in runs] for model, runs in zip(matrix.models, matrix.runs, strict=True)
+            },
+        },
         "comparisons": [comparison_document(of) | {"p_holm": p, "side": side} for of, p, side in holms],
     }
 
 
 def print_several(several: SeveralRuns, console: Console | None = None, explain: bool = False) -> None:
-    """Print headline, scores, differences from the first run and what each is; with `explain` all comparisons."""
+    """Print headline, scores, differences from the first run and what each is; with `explain` all comparisons.
+
+    Where the runs are every model with every prompt, a table of these comes first.
+    """
     first = several_headline(several)
-    show(console, *first.lines, _scores(several), _differences(several))
+    show(console, first.text, *([best_line(several)] if len(several.comparisons) > 1 else []), *first.caveats)
+    if several.matrix:
+        show(console, _by_model(several, several.matrix))
+    show(console, _scores(several), _differences(several))
     for run, summary in enumerate(several.summaries):
-        show(console, f"{letter(run)}: {summary.model_name}{summary.graded_by} ({summary.path})")
+        show(console, f"{letter(run)}: {several.names[run]}{summary.graded_by} ({summary.path})")
     nouns, leading = several.summaries[0].nouns, several.summaries[0].leading_mean
     show(
         console,
@@ -157,14 +294,28 @@ def print_several(several: SeveralRuns, console: Console | None = None, explain:
         print_comparison(comparison, console)
 
 
+def _by_model(several: SeveralRuns, matrix: Matrix) -> TerminalTable:
+    """The score of every model with every wording, with the letter of its run."""
+
+    def row(model: str, runs: Sequence[int]) -> list[str]:
+        scores = (several.summaries[run].leading.weighted.value for run in runs)
+        return [own_name(model), *(f"{letter(run)} {share(score)}" for run, score in zip(runs, scores, strict=True))]
+
+    rows = (row(model, runs) for model, runs in zip(matrix.models, matrix.runs, strict=True))
+    return table(("score", *matrix.wordings), rows)
+
+
 def _scores(several: SeveralRuns) -> TerminalTable:
+    strata = several.summaries[0].strata
+
     def row(run: int) -> list[str]:
         summary, scores = several.summaries[run], several.summaries[run].leading
         usd = "-" if summary.usd is None else f"{summary.usd:.4f}"
         cells = [_named(several, run), percent(scores.weighted), share(scores.strict_weighted.value)]
-        return [*cells, f"{len(summary.scored):,}/{len(summary.outcomes):,}", usd]
+        counts = [f"{len(summary.scored):,}/{len(summary.outcomes):,}", usd]
+        return [*cells, *counts, *(share(summary.scores(name).weighted.value) for name in strata)]
 
-    return table(("run", "score", "strict", "scored", "USD"), map(row, several.order))
+    return table(("run", "score", "strict", "scored", "USD", *strata), map(row, several.order))
 
 
 def _differences(several: SeveralRuns) -> TerminalTable:
@@ -177,4 +328,8 @@ def _differences(several: SeveralRuns) -> TerminalTable:
 
 
 def _named(several: SeveralRuns, run: int) -> str:
-    return f"{letter(run)}{'*' if several.few(run) else ''} {own_name(several.summaries[run].model_name)}"
+    """A run in a table: by its model, or by its prompt alone where all have one model."""
+    name, summary = own_name(several.names[run]), several.summaries[run]
+    if len({of.model for of in several.summaries}) == 1 and len(set(several.names)) > 1:
+        name = several.names[run][len(summary.model) + 2 : -1] or BARE
+    return f"{letter(run)}{'*' if several.few(run) else ''} {name}"

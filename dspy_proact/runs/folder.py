@@ -96,7 +96,7 @@ class RunFolder:
         rows = [
             ("run", str(self.path)),
             ("benchmark", f"{identity.benchmark}, {manifest.corpus.cases:,} {nouns.cases} of {manifest.corpus.name}"),
-            ("model", identity.assistant.name),
+            ("model", manifest.model_name),
             *((name, role.model) for name, role in identity.roles.items()),
             *(("judge", judge.name) for judge in identity.judges),
             ("begun", manifest.created),
@@ -304,6 +304,7 @@ def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:
     latest = {"controls": before.controls or now.controls, "control_labels": now.control_labels}
     latest |= {"reused": (*before.reused, *(run for run in now.reused if run not in before.reused))}
     labels = {"tags": {**before.tags, **now.tags}, "note": now.note or before.note}
+    labels |= {"variant": now.variant or before.variant}
     return before.model_copy(update=most | latest | labels)
 
 

@@ -234,6 +234,8 @@ class Manifest(Claimed[Identity]):
     """Runs from which stages were to be taken over, in the order of asking."""
     overrides: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """Decoding parameters that are not the preset's, by role."""
+    variant: str | None = Field(default=None, exclude_if=operator.not_)
+    """What a person calls its prompt or program, such as by the name of its file."""
     tags: dict[str, str] = Field(default_factory=dict[str, str], exclude_if=operator.not_)
     """Labels that a person gave it, by name."""
     note: str | None = Field(default=None, exclude_if=operator.not_)
@@ -243,6 +245,12 @@ class Manifest(Claimed[Identity]):
     backend: str
     versions: dict[str, str]
     created: str
+
+    @property
+    def model_name(self) -> str:
+        """The model under test, and in brackets its prompt or program as a person calls it, or else by its hash."""
+        named = self.identity.assistant
+        return f"{named.model} ({self.variant})" if self.variant and not named.is_plain else named.name
 
     def price_of(self, role: str, judge: str | None = None) -> Price:
         """Of a role's model; of judges, of the one of this name."""

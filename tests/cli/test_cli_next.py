@@ -108,6 +108,8 @@ def test_after_a_run_its_report_and_after_several_they_are_set_side_by_side(proa
         assert (done[0], pasted(proact, done)) == (0, words), done[2]
     names = ("ann", "ben", "cid")
     first, *runs = pasted(proact, proact("eval", *answered_by(server, *names), *size, "--limit", 1, "--out", at("all")))
+    assert (first, runs[3:]) == ("report", ["--html", "page.html"])
+    first, *runs = pasted(proact, proact("report", *runs[:3], "--html", at("page.html")))
     assert first == "compare"
     assert [Path(run).name.split("--")[1] for run in runs] == [f"hosted_vllm_{name}" for name in names]
     stopped = proact("eval", *answered_by(server, "ann"), *size, "--max-calls", 1, "--out", at("stopped"))

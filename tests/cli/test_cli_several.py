@@ -79,8 +79,8 @@ def test_several_models_make_a_run_each_below_out_and_a_list_of_reports(proact, 
     assert (again[0], again[1], len(server.sent)) == (0, out, 12)
     assert again[2].count("Nothing to do: all results are on disk; no calls were made.") == 1
     _, out, err = proact(*two(server))
-    named = [sentence for sentence in " ".join(out.split()).split(". ") if f", judged by {KIND}" in sentence]
-    assert [name in sentence for name, sentence in zip((ANN, BEN), named, strict=True)] == [True, True]
+    for letter, name in zip("AB", (ANN, BEN), strict=True):
+        assert f"{letter}: {name} judged by {KIND} ({run_of(name)})" in " ".join(out.split())
     assert [line for line in err.splitlines() if line in (f"{ANN}:", f"{BEN}:")] == [f"{ANN}:", f"{BEN}:"]
 
 

@@ -50,7 +50,7 @@ class ShownRun:
         else:
             self._folder = RunFolder(path)
             source = manifest = self._folder.manifest()
-            self.benchmark, self.name = manifest.identity.benchmark, manifest.identity.assistant.name
+            self.benchmark, self.name = manifest.identity.benchmark, manifest.model_name
             run = read_run(self._folder, *([self._reporting.detail] if check else []), check_marks=check)
             self._run, outcomes = None if check else run, run.outcomes
         self.nouns, self.embedded = source.nouns, source.embedded

@@ -64,6 +64,7 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
         documents = [
             {
                 "model": execution.manifest.identity.assistant.model,
+                "name": execution.manifest.model_name,
                 "assistant": dataclasses.asdict(forecast.assistant),
                 "judge": dataclasses.asdict(forecast.judge),
                 "roles": {name: dataclasses.asdict(role) for name, role in forecast.roles.items()},
@@ -79,7 +80,7 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
         return
     for execution, forecast in forecasts:
         if len(forecasts) > 1:
-            click.echo(f"{printable(execution.manifest.identity.assistant.name)}:")
+            click.echo(f"{printable(execution.manifest.model_name)}:")
         low, high = (duration(seconds) for seconds in forecast.seconds)
         click.echo(f"{forecast.calls:,} calls, without repairs and retries.")
         for name, role in forecast.by_role.items():
@@ -91,7 +92,12 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
         assumed = f"if a call takes {SECONDS[0]:g} to {SECONDS[1]:g} seconds and none has to wait"
         click.echo(f"Time: {low} to {high}, {assumed}.")
     known = [forecast for _, forecast in forecasts]
-    usd = sum(role.usd[1] for forecast in known for role in forecast.by_role.values() if role.usd)
+    roles = [role for forecast in known for role in forecast.by_role.values()]
+    if len(known) > 1:
+        together = RoleCalls.together([role for role in roles if role.calls])
+        low, high = (duration(sum(forecast.seconds[end] for forecast in known)) for end in (0, 1))
+        click.echo(f"All {len(known)} runs: {_role(together)}. Time: {low} to {high}, one run after another.")
+    usd = sum(role.usd[1] for role in roles if role.usd)
     calls, tokens = (sum(getattr(forecast, name) for forecast in known) for name in ("calls", "most_tokens"))
     for line in exceeded(runs[0][0].limits, calls, tokens, usd):
         click.echo(line)
@@ -177,13 +183,13 @@ class Ending:
             _say_again(Next.PARAMETER_TO_CHANGE, typed, self.finished[0].path)
         elif retryable and "--retry-unscored" not in typed.texts and not any(run.limits for run in self.finished):
             _say_again(Next.CASES_UNSCORED, typed)
-        elif len(paths) == 1:
-            if bad := [label for label in declared.labels[1:] if label in self.finished[0].labels]:
+        else:
+            bad = [label for label in declared.labels[1:] if label in self.finished[0].labels]
+            if bad and len(paths) == 1:
                 worst = command_line(Next.RUN_FINISHED_BADLY, benchmark=named, run=paths, grade=bad[-1].lower())
                 say(f"To read the worst: {worst}")
-            say_next(Next.RUN_FINISHED, benchmark=named, runs=paths)
-        else:
-            say_next(Next.RUNS_FINISHED, benchmark=named, runs=paths)
+            step = Next.RUNS_FINISHED if len(paths) == 2 else Next.RUN_FINISHED
+            say_next(step, benchmark=named, runs=paths)
         return exit_status(unscored=unscored, under=under)
 
     @property
@@ -233,7 +239,7 @@ def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope, output: option
     ahead.start()
     for execution, path in runs:
         if len(runs) > 1:
-            say(f"{execution.manifest.identity.assistant.name}:")
+            say(f"{execution.manifest.model_name}:")
         try:
             with RunProgress(execution.manifest, scope) as progress:
                 finished.append(execution.run(path, scope, progress, spent))
@@ -254,14 +260,16 @@ def run_path(execution: Execution, out: Path | None, alone: bool) -> Path:
 
 
 def print_summaries(summaries: "Sequence[Summary]", as_json: bool, alone: bool = True) -> None:
-    """Print summaries in their order; as JSON a list, unless no more than one was asked for (`alone`)."""
-    from dspy_proact.report import print_summary, summary_document
+    """Print a summary, or one table of several; as JSON a list, unless no more than one was asked for (`alone`)."""
+    from dspy_proact.report import compare_several, print_several, print_summary, summary_document
 
     if as_json and (summaries or not alone):
         documents = [summary_document(summary) for summary in summaries]
         print_json(documents[0] if alone else documents)
         return
-    for summary in summaries:
+    if len(summaries) > 1:
+        print_several(compare_several(summaries), console())
+    for summary in summaries if len(summaries) == 1 else ():
         print_summary(summary, console(), options=with_options_of_models)
     if summaries:
         print_more(command="dspy-proact report RUN ")
