@@ -14,9 +14,10 @@ from dspy_proact.cli.options.benchmark import (
     ANSWERED_CORPUS,
     READ_BENCHMARK,
     BenchmarkChoice,
+    check_of,
     corpus_option,
+    is_results,
     labels_section,
-    results_of,
     summary_of,
     tags_of,
 )
@@ -88,10 +89,9 @@ def report(
     from dspy_proact.report.terminal import show
 
     run = next(iter(runs))
-    results = results_of(run)
-    if corpus is not None and not results:
+    if corpus is not None and not is_results(run):
         raise UsageError("--corpus is for results files; a run knows its corpus")
-    summary, check = (results.summary, results.check(corpus)) if results else (summary_of(run), None)
+    summary, check = summary_of(run), check_of(run, corpus)
     corrected = Corrected(summary, ratings_of(ratings, summary)) if ratings else None
     if as_json:
         document = summary_document(summary, by) | ({"results": dict(check.document)} if check else {})

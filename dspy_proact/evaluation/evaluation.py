@@ -94,7 +94,7 @@ class Rejudging(Execution):
     """Judges for answers that exist, in a run of its own that names its parent; arguments are those of `Evaluation`.
 
     A parent that has grown since hands over what is new. The settings are those of the responses where None. Raises a
-    `UsageError` where the judges cannot be called as asked.
+    `UsageError` where the judges cannot be called as asked, or the responses lack what a judge must see.
     """
 
     def __init__(
@@ -107,13 +107,16 @@ class Rejudging(Execution):
         judge_prompt: str = "default",
         judge_program: Any = None,
         gate: Gate | None = None,
+        keep_inputs: bool = False,
     ):
         declared = benchmark_of(responses.benchmark, benchmark)
+        if not responses.gradable:
+            raise UsageError(f"{responses.name}: holds no inputs of its cases; name the corpus that it answers")
         gate = gate or Gate()
         settings = settings or declared.settings_type.model_validate(responses.settings)
         judges = _judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program)
-        # What is copied was kept already.
-        super().__init__(declared, responses.case_set, settings, responses, judges, gate=gate, keep_inputs=True)
+        keep_inputs = keep_inputs or responses.keeps_inputs
+        super().__init__(declared, responses.case_set, settings, responses, judges, gate=gate, keep_inputs=keep_inputs)
 
 
 def _judges(

@@ -377,6 +377,7 @@ class Execution:
             keeps_inputs=self._keeps_inputs,
             stored=tuple(dict.fromkeys(stored)),
             keeps_calls=True,
+            answers=self._copied and self._copied.file,
             epochs=self._copied.epochs if self._copied else 1,
             judge_epochs=max((judge.votes for judge in judges), default=1),
             corpus=self._case_set.corpus,
@@ -445,7 +446,7 @@ class Execution:
         here = latest(events)
         return [
             event
-            for event in self._copied.stages
+            for event in self._copied.answers
             if (keys is None or event.key.case in keys)
             and ((kept := here.get(event.key)) is None or (kept.answer is None and event.answer is not None))
         ]

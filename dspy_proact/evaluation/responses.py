@@ -1,21 +1,27 @@
-"""Existing responses, to be graded again."""
+"""Answers that exist: of a run, of a file, of a log or of ratings, and the verdicts on them where these have any."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import BaseModel, ValidationError
 
 from dspy_proact.calls import Price
-from dspy_proact.errors import RunError, UsageError
+from dspy_proact.errors import CorpusError, RunError, UsageError
+from dspy_proact.evaluation.answer_rows import AnswerRow, AnswerRows, Columns
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.checks import checked
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, digest
-from dspy_proact.evaluation.registry import benchmark_of
+from dspy_proact.evaluation.registry import benchmark_named, benchmark_of
+from dspy_proact.files.inspect_log import header_of, samples_in
+from dspy_proact.files.rows import Element, JsonFile, Line, first_flaw
+from dspy_proact.files.tables import as_json, rows_in
 from dspy_proact.kept import Kind, content_of
 from dspy_proact.runs import (
     CONTROL,
+    AnswerFile,
     Case,
     CaseRecord,
     CaseSet,
@@ -30,26 +36,41 @@ from dspy_proact.runs import (
 )
 
 _COPIED = Price(prompt=0.0, completion=0.0, cached=None, reason="responses were copied, no call was made")
+_TABLE = "a table of answers: CSV, JSONL, JSON or Parquet, or a folder of such files"
 
 
 @dataclass(frozen=True)
 class Responses:
-    """Responses of a run or of a file, of any benchmark."""
+    """Answers that exist, of any benchmark.
+
+    They are graded by a `Rejudging`, and reported as they are by `report.summarize` where the verdicts on them exist
+    too.
+    """
 
     name: str
     """Path of the run or file."""
     parent: str
-    """Digest of the run's identity, or sha256 of the file."""
+    """Digest of the run's identity, sha256 of the file, or of the answers where these stand in a table."""
     identity: RoleIdentity
     case_set: CaseSet
+    """The cases that were answered; the record and the hash are those of their corpus."""
     stages: tuple[StageEvent, ...]
-    """The response or failure of each case and epoch, without its calls, which were paid for by the first run."""
+    """The response or failure of each case and epoch, without its calls, which were paid for by the first run; and
+    the verdicts or failures of `judges`."""
     embedded: bool
     benchmark: str | None = None
     """Name of the benchmark; None for the default one."""
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     """Of the benchmark, as JSON."""
     epochs: int = 1
+    judges: tuple[str, ...] = ()
+    """Whose verdicts are among the stages, by name; none where only the answers are known."""
+    gradable: bool = True
+    """Whether the cases have all that a judge must see."""
+    keeps_inputs: bool = True
+    """Whether a run of them keeps the inputs of a private corpus, because they were kept already."""
+    file: AnswerFile | None = None
+    """The file that they were read from; None for those of a run."""
     overridden: tuple[str, ...] = ()
     """Decoding parameters that were not the preset's."""
     system_prompt: str | None = None
@@ -64,7 +85,12 @@ class Responses:
     price: Price = _COPIED
 
     def __repr__(self) -> str:
-        return f"Responses({self.name!r}, {len(self.stages):,} of {len(self.case_set.cases):,} cases)"
+        return f"Responses({self.name!r}, {len(self.answers):,} of {len(self.case_set.cases):,} cases)"
+
+    @property
+    def answers(self) -> list[StageEvent]:
+        """The stages that are answers, or the failures in their place."""
+        return [stage for stage in self.stages if stage.key.stage == "response"]
 
     @classmethod
     def of_run(cls, folder: RunFolder, benchmark: Benchmark[Any, Any] | str | None = None) -> Self:
@@ -143,28 +169,156 @@ class Responses:
             settings=declared.settings_type().model_dump(mode="json"),
         )
 
+    @classmethod
+    def of_rows(
+        cls,
+        rows: str | Path | Iterable[Line | Mapping[str, Any]],
+        model: str,
+        corpus: Any = "sample",
+        *,
+        benchmark: Benchmark[Any, Any] | str | None = None,
+        settings: Settings | None = None,
+        columns: Columns | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """The answers of a table: a row for each case, or for each case and epoch.
+
+        A row has the key of its case and the text of the answer, or the fields of the answer in columns of their own.
+        The columns of key, answer and epoch are found by their usual names. An answer that is blank is there, and
+        remains unscored; cases without a row are no part of what is graded. The same answers in another order or form
+        have the same `parent`.
+
+        Args:
+            rows: The path of a file or a folder, or rows with their values by column.
+            model: Who answered.
+            corpus: As `Evaluation` takes it.
+            benchmark: By its name, the path of its file, or itself.
+            settings: Of the benchmark; its defaults where None.
+            columns: The column of a role that has another name: `key`, `response`, `epoch`, a field of the answer, or
+                entries of the `meta` of cases which together identify a case in place of its key.
+            name: Of what the rows are; the path where None.
+
+        Raises:
+            CorpusError: There is no such table, or a row is no answer to a case; it names file, row and column.
+            UsageError: A column is named for what is no role, or the benchmark makes its answers by a rule.
+        """
+        declared, path = benchmark_named(benchmark), Path(rows) if isinstance(rows, str | Path) else None
+        settings = settings or declared.settings_type()
+        name = name or str(path or "rows")
+        if rule := declared.rule(settings):
+            raise UsageError(f"`settings.{rule.setting}`: answers are there already; leave it out")
+        if model == "embedded":
+            raise UsageError(f"`as={model}`: is the name of the stand-in; name who answered")
+        if not isinstance(corpus, CaseSet):
+            corpus = checked(declared, "read", declared.read(corpus, settings, None))
+        cases: CaseSet = corpus
+        lines = rows_in(path, _TABLE) if path else _lines(rows, name)  # type: ignore[arg-type]
+        read = AnswerRows(declared, cases, columns or {}).read(lines)
+        stages = [_row_stage(row) for row in read]
+        if not stages:
+            raise CorpusError("holds no row with an answer", source=name)
+        there, epochs = {stage.key.case for stage in stages}, max(stage.key.epoch for stage in stages)
+        answered = tuple(case for case in cases.cases if case.key in there)
+        texts = sorted((stage.key.case, stage.key.epoch, stage.text or "") for stage in stages)
+        if epochs > 1:
+            known = {(stage.key.case, stage.key.epoch) for stage in stages}
+            lacking = Failure(kind="content", reason="absent", detail="there is no answer in this epoch")
+            keys = ((case.key, epoch) for epoch in range(1, epochs + 1) for case in answered)
+            stages += [response_stage(key, None, lacking, epoch) for key, epoch in keys if (key, epoch) not in known]
+        count = sum(case.stratum != CONTROL for case in answered)
+        return cls(
+            name=name,
+            parent=digest([declared.name, texts]),
+            identity=RoleIdentity(model=model, program="unknown", prompt="", decoding={}),
+            case_set=replace(cases, cases=answered),
+            stages=tuple(stages),
+            embedded=False,
+            benchmark=declared.name,
+            settings=settings.model_dump(mode="json"),
+            epochs=epochs,
+            keeps_inputs=False,
+            file=AnswerFile(name=name, cases=count),
+        )
+
+    @classmethod
+    def of_log(
+        cls,
+        path: Path,
+        corpus: Any = "sample",
+        *,
+        model: str | None = None,
+        benchmark: Benchmark[Any, Any] | str | None = None,
+        settings: Settings | None = None,
+        columns: Columns | None = None,
+    ) -> Self:
+        """The last answers of the samples of a log of Inspect; raises as `of_rows` does.
+
+        The key of a case is the `id` of its sample, unless `columns` names an entry of the metadata. The model is that
+        of the log where None.
+        """
+        columns = {"key": "id", "epoch": "epoch", **(columns or {})}
+        lines = (
+            JsonFile(
+                sample.source,
+                1,
+                "",
+                {**sample.metadata, "id": sample.id, "epoch": sample.epoch, "response": sample.output},
+            )
+            for sample in samples_in(path)
+        )
+        model = model or header_of(path).model
+        named: Any = {"benchmark": benchmark, "settings": settings, "columns": columns, "name": str(path)}
+        return cls.of_rows(lines, model, corpus, **named)
+
 
 def existing_responses(
     declared: Benchmark[Any, Any], path: Path, corpus: str | None, settings: Settings
 ) -> Sequence[Responses]:
-    """Answers to be judged again: those of a run, which knows its corpus, or those of each model in a results file.
+    """Answers that can be graded as they are: those of a run, or those of each model in a results file.
 
-    Raises a `UsageError` where there is no run, a corpus is named beside one, or the benchmark reads no results files.
+    A run knows its corpus, and a results file holds no inputs: where none is named, it is the sample if that has every
+    case. Raises a `UsageError` where there is no run and no such file, a corpus is named beside a run, or is not known.
     """
     if content_of(path).kind is Kind.FILE:
-        if declared.results is None or declared.results.responses is None:
+        if declared.results is None or declared.results.read is None:
             raise UsageError(f"{path}: {declared.name} reads no results files; name the folder of a run")
-        return declared.results.responses(path, corpus, settings)
+        several = declared.results.read(path, corpus, settings)
+        if corpus is None and not all(responses.gradable for responses in several):
+            sample = {case.key for case in declared.read("sample", settings).cases}
+            answered = {case.key for responses in several for case in responses.case_set.cases}
+            if not answered or not answered <= sample:
+                raise UsageError(
+                    f"{path}: a results file holds no conversations; name the corpus that it answers with `corpus`"
+                )
+            several = declared.results.read(path, "sample", settings)
+        return several
     if corpus is not None:
         raise UsageError("`corpus` is for results files; a run knows its corpus")
     return [Responses.of_run(RunFolder(path), declared)]
 
 
-def response_stage(case: str, answer: BaseModel | None, missing: Failure | None = None) -> StageEvent:
+def response_stage(case: str, answer: BaseModel | None, missing: Failure | None = None, epoch: int = 1) -> StageEvent:
     """The response stage of an answer that exists already, or why there is none that can be graded."""
-    key = StageKey(case=case, epoch=1, stage="response")
+    key = StageKey(case=case, epoch=epoch, stage="response")
     kept = answer and answer.model_dump(mode="json")
     return StageEvent(key=key, answer=kept, failure=missing, calls=(), time=time.time())
+
+
+def _row_stage(row: AnswerRow) -> StageEvent:
+    return response_stage(row.case, row.answer, row.failure, row.epoch)
+
+
+def _lines(rows: Iterable[Line | Mapping[str, Any]], name: str) -> Iterator[Line]:
+    """Rows of Python as those of a file; raises a `CorpusError` where one holds what no file of ours may hold."""
+    for index, row in enumerate(rows):
+        if isinstance(row, Line):
+            yield row
+            continue
+        fields = as_json(dict(row))
+        line = Element(name, index, "", fields)
+        if flaw := first_flaw(fields):
+            raise line.error(*flaw)
+        yield line
 
 
 def _stage(item: RatedItem) -> StageEvent:

@@ -22,23 +22,14 @@ class ResultsCheck:
 
 
 @dataclass(frozen=True)
-class ResultsFile:
-    """A results file in the official format of a benchmark."""
-
-    summary: Any
-    """A `report.Summary`."""
-    check: Callable[[str | None], ResultsCheck]
-    """What is wrong with it, beside the corpus that it answers, as `--corpus` takes it; None where none is named."""
-
-
-@dataclass(frozen=True)
 class ResultsFormat:
     """The official format of a benchmark; every function raises a `CorpusError` where a file cannot be used."""
 
-    read: Callable[[Path], ResultsFile] | None = None
-    """A results file, for `report FILE`."""
+    read: "Callable[[Path, str | None, Settings], Sequence[Responses]] | None" = None
+    """The answers in a file, those of each model apart, with the verdicts that it has. The corpus is that which the
+    file answers, as `--corpus` names it; None for what the file itself has of its cases. The settings decide how they
+    are read."""
+    check: Callable[[Path, str | None], ResultsCheck] | None = None
+    """What is wrong with a file, beside the corpus that it answers; None where none is named."""
     write: "Callable[[RunFolder, Any, Path], Sequence[str]] | None" = None
     """Write a run, with its `report.Summary`, to a path, for `export`; what the format cannot hold, a line each."""
-    responses: "Callable[[Path, str | None, Settings], Sequence[Responses]] | None" = None
-    """The answers in a file, those of each model apart, for `rejudge`; the corpus as `--corpus` names it, if any. The
-    settings decide how they are read."""

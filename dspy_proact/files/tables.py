@@ -134,22 +134,22 @@ def _rows_of_parquet(path: Path) -> Iterator[Line]:
 
 def _plain(line: Line, name: str, cell: Any) -> object:
     """A cell of Parquet as JSON has it; raises a `CorpusError` where it holds what JSON cannot."""
-    value = _as_json(cell)
+    value = as_json(cell)
     if flaw := first_flaw({name: value}):
         raise line.error(*flaw)
     return value
 
 
-def _as_json(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """A value of Python as the nearest one of JSON; times as ISO has them, and texts that Parquet calls binary."""
     if isinstance(value, float) and math.isnan(value):
         return None
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, dict):
-        return {str(key): _as_json(inner) for key, inner in value.items()}
+        return {str(key): as_json(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_as_json(inner) for inner in value]
+        return [as_json(inner) for inner in value]
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")  # whose lone surrogates are refused
     return value.isoformat() if isinstance(value, date | time) else str(value)

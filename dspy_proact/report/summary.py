@@ -10,14 +10,27 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from dspy_proact.calls import Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.measured_run import MeasuredRun
-from dspy_proact.evaluation.registry import find_benchmark, reporting_of
+from dspy_proact.evaluation.registry import benchmark_of, find_benchmark, reporting_of
 from dspy_proact.evaluation.reporting import Reporting
+from dspy_proact.evaluation.responses import Responses
 from dspy_proact.plain_text import printable
 from dspy_proact.prompt_counts import PromptCounts
 from dspy_proact.report.measured import Bounds, ControlCases, Grader, bounds_of, in_nouns, measured, values_of
 from dspy_proact.report.numbers import counted, listed, percent
 from dspy_proact.report.terminal import front_html
-from dspy_proact.runs import CONTROL, Measure, Outcome, ReusedRun, RunFolder, read_run
+from dspy_proact.runs import (
+    CONTROL,
+    CaseRecord,
+    Grading,
+    LastEvents,
+    Measure,
+    Outcome,
+    ReusedRun,
+    RunFolder,
+    outcomes_of,
+    read_run,
+)
+from dspy_proact.runs.votes import NO_CUTS
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, repeats
 
 if TYPE_CHECKING:
@@ -234,11 +247,16 @@ def grouped(items: Iterable[Item], name: Callable[[Item], str | int]) -> dict[st
     return {str(group): groups[group] for group in sorted(groups, key=lambda group: (isinstance(group, str), group))}
 
 
-def summarize(folder: RunFolder | str | Path) -> Summary:
-    """Aggregate a run, finished or not; raises `RunError` when it is damaged, or there is none at the path."""
-    folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
-    run = read_run(folder, reporting_of(folder.manifest().identity.benchmark).detail)
-    manifest, events = run.manifest, run.events
+def summarize(run: RunFolder | Responses | str | Path) -> Summary:
+    """Aggregate a run, finished or not, or answers with the verdicts on them.
+
+    Raises a `RunError` where the run is damaged, or there is none at the path.
+    """
+    if isinstance(run, Responses):
+        return _of_responses(run)
+    folder = run if isinstance(run, RunFolder) else RunFolder(run)
+    record = read_run(folder, reporting_of(folder.manifest().identity.benchmark).detail)
+    manifest, events = record.manifest, record.events
     judge_usage = {name: events.usage("judge", price, name) for name, price in manifest.judge_prices.items()}
     judges = list(judge_usage.values())
     usage = {"assistant": events.usage("assistant", manifest.assistant_price)}
@@ -259,8 +277,8 @@ def summarize(folder: RunFolder | str | Path) -> Summary:
         nouns=manifest.nouns,
         measures=manifest.measures,
         embedded=manifest.embedded,
-        outcomes=tuple(outcome for outcome in run.outcomes if outcome.stratum != CONTROL),
-        controls=ControlCases.of(manifest, [outcome for outcome in run.outcomes if outcome.stratum == CONTROL]),
+        outcomes=tuple(outcome for outcome in record.outcomes if outcome.stratum != CONTROL),
+        controls=ControlCases.of(manifest, [outcome for outcome in record.outcomes if outcome.stratum == CONTROL]),
         tried_again=events.tried_again,
         seconds=events.seconds,
         usage=usage,
@@ -270,4 +288,32 @@ def summarize(folder: RunFolder | str | Path) -> Summary:
         thoughts={"responses": thoughtful["response"], "verdicts": thoughtful["verdict"]},
         finishes=events.finishes,
         manifest=manifest,
+    )
+
+
+def _of_responses(responses: Responses) -> Summary:
+    """Answers with their verdicts, as a file has them; nothing is known of their calls."""
+    declared = benchmark_of(responses.benchmark)
+    settings = declared.settings_type.model_validate(responses.settings)
+    records = [
+        CaseRecord(key=one.key, group=one.group, stratum=one.stratum, view=one.view.model_dump(), meta=dict(one.meta))
+        for one in responses.case_set.cases
+        if one.stratum != CONTROL
+    ]
+    there = {record.stratum for record in records}
+    strata = responses.strata or tuple(stratum for stratum in declared.strata if stratum in there)
+    grading = dict.fromkeys(strata, (tuple(declared.labels), NO_CUTS))
+    events, verdicts = LastEvents(responses.stages), Grading(responses.judges)
+    return Summary(
+        path=responses.name,
+        benchmark=declared.name,
+        model=responses.identity.model,
+        judges=responses.judges,
+        strata=strata,
+        labels=tuple(declared.labels),
+        nouns=declared.nouns,
+        measures=tuple(measure.under(settings) for measure in declared.measures),
+        embedded=responses.embedded,
+        outcomes=outcomes_of(records, events, verdicts, responses.epochs, grading),
+        controls=ControlCases(reason=f"a results file holds no {declared.nouns.controls}"),
     )

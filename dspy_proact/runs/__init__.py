@@ -30,6 +30,7 @@ from dspy_proact.runs.ledger import (
 )
 from dspy_proact.runs.manifest import (
     MOST_EPOCHS,
+    AnswerFile,
     CorpusRecord,
     Identity,
     Manifest,
@@ -38,7 +39,7 @@ from dspy_proact.runs.manifest import (
     ReusedRun,
     RoleIdentity,
 )
-from dspy_proact.runs.outcome import Evidence, Outcome, Outcomes, State, read_run
+from dspy_proact.runs.outcome import Evidence, LastEvents, Outcome, Outcomes, State, outcomes_of, read_run
 from dspy_proact.runs.reuse import ReuseSource
 from dspy_proact.runs.runner import Observer, Runner, as_kept, attempted
 from dspy_proact.runs.votes import cut_label, majority_label

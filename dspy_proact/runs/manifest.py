@@ -31,7 +31,7 @@ class Identity(Identified):
     corpus: str
     """sha256 of the validated cases."""
     parent: str | None = None
-    """Whose responses are judged again: digest of a run's identity, or sha256 of a results file."""
+    """Whose responses are graded: digest of a run's identity, or sha256 of the answers of a file."""
     roles: dict[str, RoleIdentity] = Field(default_factory=dict[str, RoleIdentity])
     """Further models of the answers, by role."""
 
@@ -191,6 +191,15 @@ class ReusedRun(Frozen):
         return run.model_copy(update={"reason": f"{what}: {', '.join(unequal)} {differ}."})
 
 
+class AnswerFile(Frozen):
+    """A file of answers that existed before the run, which graded them."""
+
+    name: str
+    """Its path, as a person named it."""
+    cases: int
+    """Cases of the corpus for which it has a row, control cases not counted."""
+
+
 class Manifest(Claimed[Identity]):
     """`manifest.json`: everything about a run but its cases and events."""
 
@@ -238,6 +247,8 @@ class Manifest(Claimed[Identity]):
     """What a person calls its prompt or program, such as by the name of its file."""
     tags: dict[str, str] = Field(default_factory=dict[str, str], exclude_if=operator.not_)
     """Labels that a person gave it, by name."""
+    answers: AnswerFile | None = Field(default=None, exclude_if=operator.not_)
+    """The file that the answers were read from; None where a model answered, or they are those of another run."""
     note: str | None = Field(default=None, exclude_if=operator.not_)
     """A note of a person's on it."""
     commit: str | None = Field(default=None, exclude_if=operator.not_)

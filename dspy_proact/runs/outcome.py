@@ -326,14 +326,26 @@ def read_run(
                         form.model_validate(verdict.detail)
                 except ValidationError as error:
                     raise RunError(f"{where} is damaged: {first_fault(error)}") from error
-        keys = Grading([judge.model for judge in judges], manifest.judge_epochs).keys("", 1)
-        stages = [(key.judge, key.judge_epoch) for key in keys]
-        outcomes = (
-            _outcome(case, epoch, events, stages, grading[case.stratum])
-            for epoch in range(1, manifest.epochs + 1)
-            for case in cases
-        )
-        return RunRecord(manifest, events, cases, tuple(outcomes))
+        verdicts = Grading([judge.model for judge in judges], manifest.judge_epochs)
+        return RunRecord(manifest, events, cases, outcomes_of(cases, events, verdicts, manifest.epochs, grading))
+
+
+def outcomes_of(
+    cases: Sequence[CaseRecord],
+    events: LastEvents,
+    verdicts: Grading,
+    epochs: int,
+    grading: Mapping[str, tuple[Sequence[str], Cuts]],
+) -> tuple[Outcome, ...]:
+    """One outcome per case and epoch, epoch by epoch.
+
+    `verdicts` says whose verdicts count and how many there should be; `grading` has, by stratum, the labels from best
+    to worst and the cuts of compiled judges.
+    """
+    stages = [(key.judge, key.judge_epoch) for key in verdicts.keys("", 1)]
+    return tuple(
+        _outcome(case, epoch, events, stages, grading[case.stratum]) for epoch in range(1, epochs + 1) for case in cases
+    )
 
 
 def _outcome(

@@ -112,9 +112,9 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         answer_calls, grade_calls, f"Judge prompts assume {ASSUMED_WORDS}-word responses where none exist yet."
     )
     results = ResultsFormat(
-        read=lazily(f"{_PACKAGE}.report.results", "results_file"),
+        read=responses_in,
+        check=lazily(f"{_PACKAGE}.report.results", "check_file"),
         write=lazily(f"{_PACKAGE}.report.results", "export_results"),
-        responses=responses_in,
     )
     published = Published(
         rows=bundled.published_models,

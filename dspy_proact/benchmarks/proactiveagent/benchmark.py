@@ -133,7 +133,7 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         ),
         source="the authors' results files",
     )
-    results = ResultsFormat(responses=lazily(f"{_PACKAGE}.outputs", "read_outputs"))
+    results = ResultsFormat(read=lazily(f"{_PACKAGE}.outputs", "read_outputs"))
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every turn of the traces, with as many events as the settings show."""

@@ -16,7 +16,8 @@ from dspy_proact.evaluation import DEFAULT_BENCHMARK
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.benchmark import Benchmark
-    from dspy_proact.evaluation.results import ResultsFile
+    from dspy_proact.evaluation.responses import Responses
+    from dspy_proact.evaluation.results import ResultsCheck
     from dspy_proact.models import ModelSpec
     from dspy_proact.report import Summary
     from dspy_proact.runs import Nouns, Scope, Settings
@@ -140,16 +141,16 @@ def is_results(path: Path) -> bool:
     raise UsageError(f"{path}: no run here and no results file: {problem}")
 
 
-def results_of(path: Path) -> "ResultsFile | None":
-    """The results file at a path; None for a run. Raises `UsageError` as `is_results` does."""
+def results_of(path: Path) -> "Responses | None":
+    """What a results file has of answers and verdicts; None for a run. Raises `UsageError` as `is_results` does."""
     from dspy_proact.evaluation.registry import benchmark_named
 
     if not is_results(path):
         return None
-    results = benchmark_named(DEFAULT_BENCHMARK).results
-    read = results and results.read
+    declared = benchmark_named(DEFAULT_BENCHMARK)
+    read = declared.results and declared.results.read
     assert read, "the default benchmark reads results files"
-    return read(path)
+    return next(iter(read(path, None, declared.settings_type())))
 
 
 def summary_of(path: Path) -> "Summary":
@@ -157,8 +158,15 @@ def summary_of(path: Path) -> "Summary":
     from dspy_proact.report import summarize
     from dspy_proact.runs import RunFolder
 
-    results = results_of(path)
-    return results.summary if results else summarize(RunFolder(path))
+    return summarize(results_of(path) or RunFolder(path))
+
+
+def check_of(path: Path, corpus: str | None) -> "ResultsCheck | None":
+    """What is wrong with a results file, beside the corpus that it answers, if one is named; None of a run."""
+    from dspy_proact.evaluation.registry import benchmark_named
+
+    results = benchmark_named(DEFAULT_BENCHMARK).results
+    return results.check(path, corpus) if results and results.check and is_results(path) else None
 
 
 def _recorded(path: Path) -> str | None:

@@ -92,10 +92,10 @@ class ResultTrigger(Frozen):
         if self._empty:
             return "response: empty"
         if not self._evaluated and (self.status is not None or self.label is not None):
-            return "not_evaluated"
+            return "verdict: not_evaluated"
         if self.label is not None:
-            return "stray_label"
-        return "no_verdict"
+            return "verdict: stray_label"
+        return "verdict: no_verdict"
 
     @property
     def _evaluated(self) -> bool:

@@ -8,73 +8,33 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.benchmarks.proactbench.cases import answered_corpus
+from dspy_proact.benchmarks.proactbench.cases import answered_corpus, responses_of_results
 from dspy_proact.benchmarks.proactbench.corpus.bundled import TRIGGERS_PER_PHASE
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, read_results, write_results
 from dspy_proact.benchmarks.proactbench.report.reporting import CORPUS
-from dspy_proact.benchmarks.proactbench.types import NOUNS, Grade, JudgeView, Origin, Phase, Verdict
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Origin, Phase, Verdict
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.evaluation.published import Counts
-from dspy_proact.evaluation.results import ResultsCheck, ResultsFile
+from dspy_proact.evaluation.results import ResultsCheck
 from dspy_proact.evidence import locate_quotes
-from dspy_proact.report.measured import ControlCases
 from dspy_proact.report.numbers import share
-from dspy_proact.report.summary import Summary
-from dspy_proact.runs import Outcome, RunFolder, VerdictRecord
-
-UNNAMED = "a judge that the file does not name"
+from dspy_proact.report.summary import Summary, summarize
+from dspy_proact.runs import Outcome, RunFolder
 
 
 def summarize_results(results: Results) -> Summary:
     """The scores of a results file; its triggers without a grade are unscored, whatever the file counts them as."""
-    return Summary(
-        path=results.name,
-        benchmark="proactbench",
-        model=results.model,
-        judges=(UNNAMED,),
-        strata=tuple(Phase),
-        labels=tuple(Grade),
-        nouns=NOUNS,
-        controls=ControlCases(reason="a results file holds no control turns"),
-        embedded=results.model == "embedded",
-        outcomes=tuple(map(_outcome, results.triggers)),
-    )
+    return summarize(responses_of_results(results))
 
 
-def _outcome(trigger: ResultTrigger) -> Outcome:
-    origin = trigger.origin
-    user = {"user": trigger.user_message, "assistant": None}
-    outcome = Outcome(
-        stratum=trigger.rubric.phase,
-        group=origin.scenario,
-        state="pending",
-        key=trigger.key,
-        response=trigger.response,
-        meta={**origin.model_dump(), "turn": trigger.turn, "curated_response": trigger.curated_response or ""},
-        view={"conversation": [user], "turn": trigger.turn, "rubric": trigger.rubric.model_dump(mode="json")},
-    )
-    if trigger.grade is None:
-        return outcome.unscored(trigger.unscored_reason or "")
-    quotes = locate_quotes(trigger.evidence, trigger.response or "")
-    verdict = Verdict(reasoning=trigger.reasoning, evidence=quotes, grade=trigger.grade)
-    detail = verdict.model_dump(mode="json")
-    score, label = verdict.grade.score, verdict.grade
-    record = VerdictRecord(score=score, label=label, verified=verdict.verified, detail=detail, judge=UNNAMED)
-    return outcome.graded([record], tuple(Grade))
-
-
-def results_file(path: Path) -> ResultsFile:
-    """A file of the official evaluator: its own counts against its triggers, and the triggers that it dropped."""
+def check_file(path: Path, named: str | None) -> ResultsCheck:
+    """The own counts of a file of the official evaluator against its triggers, and the triggers that it dropped."""
     results = read_results(path)
-
-    def check(named: str | None) -> ResultsCheck:
-        corpus = answered_corpus(results, named)
-        checked = check_results(results, corpus)
-        name = named or (CORPUS if corpus is None else corpus.name)
-        return ResultsCheck(check_document(checked), check_lines(checked), name)
-
-    return ResultsFile(summarize_results(results), check)
+    corpus = answered_corpus(results, named)
+    checked = check_results(results, corpus)
+    name = named or (CORPUS if corpus is None else corpus.name)
+    return ResultsCheck(check_document(checked), check_lines(checked), name)
 
 
 def export_results(folder: RunFolder, summary: Summary, path: Path) -> list[str]:

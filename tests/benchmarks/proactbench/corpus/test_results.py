@@ -155,13 +155,13 @@ UNREAD: list[tuple[dict[str, Any] | None, str | None, str, bool]] = [
     (None, "", "response: empty", False),
     (verdict(score="FAIL"), "", "response: empty", False),
     (verdict(status="Evaluated", score="PASS"), " \n", "response: empty", True),
-    (None, "Hello.", "no_verdict", False),
-    (verdict(score=None), "Hello.", "no_verdict", False),
-    (verdict(status="SKIPPED", score=None), "Hello.", "not_evaluated", False),
-    (verdict(status="skipped", score=None), "Hello.", "not_evaluated", True),
-    (verdict(status=None, score="PASS"), "Hello.", "not_evaluated", True),
-    (verdict(score="GOOD"), "Hello.", "stray_label", True),
-    (verdict(score=""), "Hello.", "stray_label", True),
+    (None, "Hello.", "verdict: no_verdict", False),
+    (verdict(score=None), "Hello.", "verdict: no_verdict", False),
+    (verdict(status="SKIPPED", score=None), "Hello.", "verdict: not_evaluated", False),
+    (verdict(status="skipped", score=None), "Hello.", "verdict: not_evaluated", True),
+    (verdict(status=None, score="PASS"), "Hello.", "verdict: not_evaluated", True),
+    (verdict(score="GOOD"), "Hello.", "verdict: stray_label", True),
+    (verdict(score=""), "Hello.", "verdict: stray_label", True),
 ]
 
 
@@ -316,7 +316,7 @@ def test_unscored_triggers_are_written_without_a_result_and_counted_as_skipped(t
     assert raw["trigger_stats"] == {"EMERGENT": stats(*["SKIPPED"] * 3), "RECOVERY": stats("PASS")}
     assert raw["token_usage"] == {"assistant": used(0, 0, 0), "judge": used(0, 0, 0)}
     reasons = [trigger.unscored_reason for trigger in read_results(tmp_path / "out.jsonl").triggers]
-    assert reasons == ["response: no_response", "no_verdict", "response: no_response", None]
+    assert reasons == ["response: no_response", "verdict: no_verdict", "response: no_response", None]
 
 
 def test_a_stray_verdict_is_written_as_what_it_says(tmp_path: Path):
