@@ -337,12 +337,16 @@ def compare(
     READ_BENCHMARK,
     corpus_option("Rank runs on this corpus, such as one of your own, without published scores."),
     Section(
+        Heading.SHOWN,
+        option.text("--add", "FILE", "Show rows of others from this JSON file below the others, unverified.", "added"),
+    ),
+    Section(
         Heading.OUTPUT,
         option.file("--html", "Write a page for a browser: every model by stratum; - for standard output."),
         option.explain(),
         option.as_json("the leaderboard"),
     ),
-    first="--corpus --html --benchmark --explain --json",
+    first="--corpus --add --html --benchmark --explain --json",
     example="dspy-proact leaderboard runs/mine --html models.html",
     brief="Rank runs among published scores.",
 )
@@ -351,6 +355,7 @@ def leaderboard(
     runs: tuple[Path, ...],
     chosen: BenchmarkChoice,
     corpus: str | None,
+    added: str | None,
     html: Path | None,
     explain: bool,
     as_json: bool,
@@ -361,6 +366,9 @@ def leaderboard(
     the line. The strict score ranks, in which unscored cases count 0; published scores leave them out.
 
     With --corpus the RUNs on it are ranked among themselves, if they have one judge and the same settings.
+
+    The rows of --add have scores of others, with their judge, source and date. They are shown as unverified and have no
+    rank.
     """
     from dspy_proact.report import leaderboard as put_in_order
     from dspy_proact.report import leaderboard_document, print_leaderboard
@@ -368,7 +376,7 @@ def leaderboard(
     declared = chosen.known(*runs)
     if html and (flag := first_typed(("--json", "--explain"))):
         raise UsageError(f"--html and {flag} are mutually exclusive")
-    board = put_in_order([summary_of(run) for run in runs], declared, corpus)
+    board = put_in_order([summary_of(run) for run in runs], declared, corpus, added)
     if html:
         from dspy_proact.report.page import leaderboard_page
 

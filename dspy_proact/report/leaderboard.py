@@ -8,6 +8,7 @@ and no row is said to be better than another.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -17,32 +18,33 @@ from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.checks import checked
 from dspy_proact.evaluation.published import Counts, Published, PublishedRow, equal_steps, pooled, published_rows
 from dspy_proact.evaluation.registry import benchmark_of
+from dspy_proact.report.added_rows import MACRO, STRICT, AddedRow, added_rows
 from dspy_proact.report.corpus_ranking import SCORE, UNKNOWN_ORIGIN, conditions_on
 from dspy_proact.report.numbers import listed, name_or
 from dspy_proact.report.summary import Summary
-from dspy_proact.runs import CorpusRecord
+from dspy_proact.runs import CorpusRecord, Measure
 from dspy_proact.stand_in import stand_in_note
 from dspy_proact.stats import DESIGN_EFFECT, Counted, Estimate, competition_ranks, rank_ranges
 
 MOST_UNSCORED = 0.05
 """Share of its cases that a ranked run may have without a score."""
-STRICT, MACRO = "strict", "macro"
-"""Columns of every benchmark beside the score over what was scored: that over all tried, and the mean of strata."""
 _MEANS = (SCORE, MACRO)
 """Headlines that have a strict score beside them."""
 _COUNTS_ONLY = "counts alone, without groups, give no interval; see the rank range"
 _MEANS_ONLY = "no spread was published"
 _NOT_MEASURED = Estimate(None, reason="not measured")
+_NOT_REPORTED = "its source does not report it"
+_UNVERIFIED = "unverified, without an interval"
 
 
 @dataclass(frozen=True)
 class LeaderboardRow:
-    """A published row or a run."""
+    """A published row, a run, or an unverified row of others."""
 
     name: str
     """Of a run the model with its program."""
     kind: str
-    """`run`, or what a published row is of, such as `model`."""
+    """`run`, `unverified`, or what a published row is of, such as `model`."""
     scores: Mapping[str, Estimate] = field(hash=False)
     """By column, in [0, 1]; without bounds for a published row."""
     counts: Mapping[str, Counts] = field(default_factory=dict[str, Counts], hash=False)
@@ -52,11 +54,11 @@ class LeaderboardRow:
     cases: int | None = None
     groups: int | None = None
     scored: int | None = None
-    """Cases of a run that have a score; None for a published row."""
+    """Cases of a run, or an unverified row, that have a score; None for a published row."""
     few: bool = False
     """Whether a run has fewer than half as many scored cases as another row or run has: its score is of others."""
     path: str | None = None
-    """Of a run or results file; None for a published row."""
+    """Of a run or results file; None for any other row."""
     embedded: bool = False
     """Whether a stand-in that measures nothing took part."""
     differences: tuple[str, ...] = ()
@@ -69,13 +71,15 @@ class LeaderboardRow:
     """By the score over what was scored, as published; None as `rank`."""
     rank_range: tuple[int, int] | None = None
     """Best and worst rank that the tests leave open; None without counts."""
+    added: AddedRow | None = field(default=None, hash=False)
+    """Of an unverified row, as it stands in its file, with where it is from."""
     tested: Counted | None = field(default=None, repr=False)
     """The strict score for the tests of the ranks; None without counts."""
 
     @property
     def published(self) -> bool:
-        """Whether it is no run."""
-        return self.path is None
+        """Whether it is a row of those that were published with the benchmark."""
+        return self.path is None and self.added is None
 
     @property
     def tried(self) -> Counts:
@@ -85,7 +89,10 @@ class LeaderboardRow:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Entries in order: the ranked by their rank, then published rows of other kinds, then runs as they were given."""
+    """Entries in order: the ranked by their rank, then published rows of other kinds, then runs as they were given.
+
+    Unverified rows of others stand last, sorted by the score that ranks.
+    """
 
     declared: Benchmark[Any, Any]
     entries: tuple[LeaderboardRow, ...]
@@ -134,8 +141,13 @@ class Leaderboard:
 
     @property
     def runs(self) -> tuple[LeaderboardRow, ...]:
-        """Those that are not published."""
-        return tuple(entry for entry in self.entries if not entry.published)
+        """Those that are runs or results files."""
+        return tuple(entry for entry in self.entries if entry.path is not None)
+
+    @property
+    def unverified(self) -> tuple[LeaderboardRow, ...]:
+        """The rows of others."""
+        return tuple(entry for entry in self.entries if entry.added)
 
     def number(self, run: LeaderboardRow) -> int:
         """Which of the runs it is, from 0, as they were given."""
@@ -164,17 +176,23 @@ def leaderboard(
     runs: Sequence[Summary] = (),
     benchmark: Benchmark[Any, Any] | str | None = None,
     corpus: str | Path | None = None,
+    added: str | Path | None = None,
 ) -> Leaderboard:
     """Put the published rows of a benchmark in order, and runs or results files of it with them, each once.
 
     The benchmark is given by its name, its file, or itself; None for that of the runs, or the first one. With a corpus,
-    such as a published one that was made, the runs on it are ranked, and no published row is among them.
+    such as a published one that was made, the runs on it are ranked, and no published row is among them. The file of
+    `added` has rows of others, which stand below, unverified and without a rank; its form is in the docs of files.
 
-    Raises a `UsageError` where nothing was published, one path is given twice, or a run is of another benchmark or
-    corpus.
+    Raises a `UsageError` where nothing was published, one path is given twice, a run is of another benchmark or
+    corpus, or rows are added to a corpus of one's own.
     """
     declared = benchmark_of(next((run.benchmark for run in runs), None), benchmark)
     rows = () if corpus is not None else checked(declared, "published", published_rows(declared))
+    if corpus is not None and added is not None:
+        raise UsageError(
+            "`added` and `corpus` are mutually exclusive: rows of others are of the benchmark's own corpus"
+        )
     if corpus is None and not (declared.published and rows):
         raise UsageError(f"{declared.name}: it has no leaderboard; `compare` takes its runs, and so does `corpus` here")
     paths = [Path(run.path).resolve() for run in runs]
@@ -200,10 +218,14 @@ def leaderboard(
     ]
     kinds = ("run", *(row.kind for row in rows[:1]))
     rankable = [entry for entry in entries if not entry.differences and entry.kind in kinds]
-    if STRICT in columns or any(entry.scores[STRICT].value != entry.scores[headline].value for entry in rankable):
+    spans = dict.fromkeys(known, (0.0, 1.0)) | {of.name: _span(of) for of in declared.measures if of.name in known}
+    listed_rows = [] if added is None else added_rows(Path(added), declared.name, spans, headline)
+    others = [_added(row, known, headline) for row in listed_rows]
+    if STRICT in columns or any(_is_stricter(entry, headline) for entry in (*rankable, *others)):
         columns = known
     ranked = _with_ranks(rankable, next(iter(columns)), headline)
     rest = [entry for entry in entries if entry not in rankable]
+    rest += sorted(others, key=lambda entry: -(entry.scores[next(iter(columns))].value or 0.0))
     cut = [replace(entry, scores={name: entry.scores[name] for name in columns}) for entry in (*ranked, *rest)]
     return Leaderboard(declared, tuple(cut), columns, tuple(runs), terms, record)
 
@@ -254,6 +276,27 @@ def _published(
     scores = {name: Estimate(known.get(name), reason=reason) for name in columns}
     notes = tuple(row.notes)
     return LeaderboardRow(row.name, row.kind, scores, row.counts, cases=row.cases, notes=notes, tested=tested)
+
+
+def _added(row: AddedRow, columns: Mapping[str, str], headline: str) -> LeaderboardRow:
+    """An unverified row of others."""
+    known = row.with_both(headline)
+    values = {name: known.get(name) for name in columns}
+    reasons = {name: _NOT_REPORTED if value is None else _UNVERIFIED for name, value in values.items()}
+    scores = {name: Estimate(value, reason=reasons[name]) for name, value in values.items()}
+    return LeaderboardRow(row.model, "unverified", scores, cases=row.total, scored=row.scored, added=row)
+
+
+def _span(measure: Measure) -> tuple[float, float]:
+    """The least and the greatest that a measure can be."""
+    if measure.statistic != "mean":
+        return (-1.0 if measure.statistic == "kappa" else 0.0), 1.0
+    return -inf if measure.least is None else measure.least, inf if measure.most is None else measure.most
+
+
+def _is_stricter(entry: LeaderboardRow, headline: str) -> bool:
+    """Whether the strict score says other than the one over what was scored."""
+    return entry.scores[STRICT].value != entry.scores[headline].value
 
 
 def _scored(run: Summary) -> int:

@@ -160,6 +160,7 @@ def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
         "rows": [
             fields_of(entry, *shown)
             | {"counts": {stratum: of_stratum(counts) for stratum, counts in entry.counts.items()} or None}
+            | {"origin": entry.added and fields_of(entry.added, "judge", "source", "date")}
             for entry in board.entries
         ],
         "design_effect": board.design_effect if board.with_ranges else None,
@@ -183,17 +184,21 @@ def print_leaderboard(board: Leaderboard, console: Console | None = None, explai
         show(console, *(f"    not ranked: {difference}" for difference in entry.differences))
         others = {name: entry.scores[key].reason for key, name in board.columns.items() if key != ranking}
         show(console, *(f"    {line}" for line in reason_lines(others.items())))
+    show(console, *(f"{entry.name}, {entry.added.provenance(nouns)}" for entry in board.unverified if entry.added))
     show(console, *legend(board), *(_details(board) if explain else ()))
 
 
 def _table(board: Leaderboard) -> TerminalTable:
     marks = {id(entry): f" {in_brackets(board.number(entry))}" for entry in board.runs}
+    marks |= {id(entry): " (unverified)" for entry in board.unverified}
     leading, scored = (("rank", "range"), ("scored",)) if board.with_ranges else (("rank",), ())
 
     def row(entry: LeaderboardRow) -> list[str]:
         placed = (entry.rank, entry.rank_range)[: len(leading)]
         ranks = ("–".join(map(str, sorted({*of}))) if isinstance(of, tuple) else str(of or "-") for of in placed)
-        counts = [f"{entry.tried.scored}/{entry.tried.total + entry.pending}"] if board.with_ranges else []
+        scored, total = entry.tried.scored, entry.tried.total + entry.pending
+        scored, total = (entry.added.scored, entry.added.total) if entry.added else (scored, total)
+        counts = [f"{scored}/{total}"] if board.with_ranges else []
         # No room for a full 100.0, which would take a column's width from the names.
         scores = [
             plain(score) if column in board.counts else share(score.value).replace("100.0", "100")
@@ -218,6 +223,8 @@ def legend(board: Leaderboard, mark: Callable[[int], str] = in_brackets) -> Iter
         yield f"{explained(nouns, 'range')[:-1]}, {_of_design_effect(board, mark)}."
         dropped = sum(entry.tried.unscored for entry in board.entries if entry.published)
         yield from [f"Of the published models' {nouns.cases} {dropped} have no published grade."] if dropped else []
+    if board.unverified:
+        yield "unverified: as its source states it; nothing about it was checked here, and it is not ranked."
     yield from board.published.notes
 
 
