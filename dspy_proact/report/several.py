@@ -61,7 +61,7 @@ class Matrix:
 
     models: tuple[str, ...]
     wordings: tuple[str, ...]
-    """Prompts and programs as a person calls them, in order; `bare` for a model without one."""
+    """Prompts and programs as a person calls them, in order, after `bare` for the models without one."""
     runs: tuple[tuple[int, ...], ...]
     """Numbers of the runs: one row a model, in the order of the wordings."""
 
@@ -155,6 +155,7 @@ class SeveralRuns:
             titles.setdefault(wording, summary.wording or BARE)
             cells[summary.model, wording] = run
         models = list(dict.fromkeys(model for model, _ in cells))
+        titles = dict(sorted(titles.items(), key=lambda item: item[1] != BARE))
         if not len(cells) == len(self.summaries) == len(models) * len(titles) or min(len(models), len(titles)) < 2:
             return None
         rows = tuple(tuple(cells[model, wording] for wording in titles) for model in models)

@@ -113,11 +113,12 @@ def failed(case: Case, reason: str, *, judge: str | None = None, kind: Any = "co
 
 
 def manifest(*judges: str, model: str = MODEL, **changes: Any) -> Manifest:
-    """Of a run of these judges; changes are on top, `corpus_sha256` and `parent` among them."""
+    """Of a run of these judges; changes are on top, `corpus_sha256`, `parent` and those of `assistant` among them."""
     judges = judges or (JUDGE,)
+    spoken = {"program": "bare", "prompt": "aa", "decoding": {"temperature": 0.7}} | changes.pop("assistant", {})
     identity = Identity(
         benchmark="proactbench",
-        assistant=RoleIdentity(model=model, program="bare", prompt="aa", decoding={"temperature": 0.7}),
+        assistant=RoleIdentity(model=model, **spoken),
         judges=tuple(RoleIdentity(model=judge, prompt="bb", decoding={}) for judge in judges),
         corpus=changes.pop("corpus_sha256", "cc"),
         parent=changes.pop("parent", None),

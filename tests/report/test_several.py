@@ -189,12 +189,9 @@ def test_that_others_leave_their_failures_unscored_shows_nothing():
 
 
 def variant(model, prompt, passes, digest=None):
-    named = {"program": "prompt", "prompt": digest or f"hash of {prompt}"} if prompt else {"program": "bare"}
-    beside = manifest(model=model, variant=prompt)
-    identity = beside.identity.model_copy(update={"assistant": beside.identity.assistant.model_copy(update=named)})
-    return replace(
-        run(model, passes), path=f"{model} {prompt}", manifest=beside.model_copy(update={"identity": identity})
-    )
+    named = {"program": "prompt", "prompt": digest or f"hash of {prompt}"} if prompt else {}
+    beside = manifest(model=model, variant=prompt, assistant=named)
+    return replace(run(model, passes), path=f"{model} {prompt}", manifest=beside)
 
 
 def test_every_model_with_every_prompt_is_a_matrix_and_one_missing_is_none():

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dspy_proact.errors import CorpusError
+from dspy_proact.evaluation.measured_run import names_of
 from dspy_proact.evaluation.reporting import Grounds, PageSection, quoted
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.numbers import fields_of, letter
@@ -163,7 +164,7 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
             flags |= UNSCORED
         rows.append([*key, strata.index(there.stratum), marks, flags, _excerpt(readings), *position])
     head = {
-        "runs": [summary.model_name for summary in summaries],
+        "runs": names_of(summaries),
         "letters": [letter(run) for run in range(len(summaries))],
         "labels": labels,
         "tones": ["best" if label in best else "worst" if label in worst else "middle" for label in labels],

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from dspy_proact.evaluation.measured_run import names_of
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.leaderboard import Leaderboard, own_name
 from dspy_proact.report.leaderboard_text import leaderboard_document, leaderboard_headline, legend
@@ -40,6 +41,11 @@ class _LeaderboardPage:
     @property
     def summaries(self) -> tuple[Summary, ...]:
         return self.board.summaries
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The model of each run with its program."""
+        return names_of(self.summaries)
 
     @property
     def several(self) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from dspy_proact.evaluation.measured_run import names_of
 from dspy_proact.evaluation.published import published_rows
 from dspy_proact.evaluation.registry import find_benchmark
 from dspy_proact.plain_text import encodable
@@ -17,7 +18,7 @@ from dspy_proact.report.caveats import caveats_of_runs
 from dspy_proact.report.comparison import Comparison
 from dspy_proact.report.comparison_text import cautions, comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
-from dspy_proact.report.leaderboard import Leaderboard, leaderboard
+from dspy_proact.report.leaderboard import Leaderboard, leaderboard, own_name
 from dspy_proact.report.leaderboard_text import leaderboard_document, legend
 from dspy_proact.report.measured import SMALL
 from dspy_proact.report.numbers import letter, share
@@ -25,7 +26,7 @@ from dspy_proact.report.page.cases import block, longest_text
 from dspy_proact.report.page.figures import PAGE, Cited, Step, colour, one_file, page_text, pointer, templates
 from dspy_proact.report.page.method import method
 from dspy_proact.report.page.scatter import ScatterPoint, clipped, scatter_svg
-from dspy_proact.report.several import SeveralRuns, compare_several, several_document, several_headline
+from dspy_proact.report.several import SeveralRuns, best_line, compare_several, several_document, several_headline
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.summary_text import summary_document, warnings
 from dspy_proact.report.terminal import reason_lines
@@ -43,7 +44,7 @@ def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
     """
     shown = _Page(tuple(summaries), tuple(by))
     data = Markup("\n".join(block(shown.summaries, shown.longest)))
-    functions = (cautions, colour, legend, letter, method, pointer, share, short, warnings)
+    functions = (best_line, cautions, colour, legend, letter, method, own_name, pointer, share, short, warnings)
     own = {function.__name__: function for function in functions}
     style, script = page_text(PAGE, "page.css"), page_text(PAGE, "page.js")
     template = templates().get_template("page.html")
@@ -99,7 +100,13 @@ class _Page:
 
     @property
     def title(self) -> str:
-        return f"{self.first.benchmark}: {' and '.join(short(summary.model_name) for summary in self.summaries)}"
+        runs = f"{len(self.names)} runs" if self.many else " and ".join(map(short, self.names))
+        return f"{self.first.benchmark}: {runs}"
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The model of each run with its program."""
+        return names_of(self.summaries)
 
     @property
     def stand_in(self) -> str:
@@ -179,7 +186,7 @@ class _Page:
             return None
         points = [
             ScatterPoint(
-                summary.model_name,
+                self.names[run],
                 summary.controls.rate,
                 summary.scores(gain).weighted,
                 colour=f"var(--run-{colour(run)})",

@@ -1,8 +1,10 @@
 """The page of more than two runs, and what of a page is on the first screen of a desktop and of a phone."""
 
 import json
+from pathlib import Path
 
 import pytest
+from builders.runs import run_of, spread
 from drivers.browser import visit
 
 from dspy_proact import Evaluation, Scope, load_corpus
@@ -58,3 +60,40 @@ def test_answer_and_figure_are_on_the_first_screen_of_a_desktop_and_of_a_phone(b
             assert bottom(page.locator(".plot svg").first) <= height, (width, height)
             for difference in page.locator(".legend .difference").all():
                 assert bottom(difference) < height
+
+
+@pytest.fixture(scope="module")
+def matrix(tmp_path_factory, paged):
+    """Two models, each with a prompt, bare, and with another prompt; more triggers pass from run to run."""
+    folder, cases, runs = tmp_path_factory.mktemp("matrix"), spread(8), list[Path]()
+    for model in ("openai/ann", "openai/ben"):
+        for prompt in ("a long <b>prompt</b>", None, "short"):
+            grades = ["PASS" if n % 6 <= len(runs) else "FAIL" for n in range(len(cases))]
+            named = {"program": "prompt", "prompt": f"hash of {prompt}"} if prompt else {}
+            path = folder / f"{len(runs)}"
+            run_of(path, zip(cases, grades, strict=True), model=model, variant=prompt, assistant=named)
+            runs.append(path)
+    return paged(*runs)
+
+
+def test_models_by_prompts_come_first_the_bare_model_first_and_the_highest_in_bold(browser, matrix):
+    with visit(browser, matrix) as page:
+        for width, height in SCREENS:
+            page.set_viewport_size({"width": width, "height": height})
+            assert bottom(page.locator("table.matrix")) < height
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        table = page.locator("#glance table").first
+        rows = [row.locator("th, td").all_inner_texts() for row in table.locator("tr").all()]
+        cells = [[cell.split("[")[0].split() for cell in row] for row in rows]
+        assert [cells[0], cells[1][0], cells[2][0]] == [
+            [["model"], ["bare"], ["a", "long", "<b>prompt</b>"], ["short"]],
+            ["ann"],
+            ["ben"],
+        ]
+        # Of run k, counted from 0, k + 1 triggers of six pass: 24 triggers, 4 of each remainder.
+        assert [cells[1][1:], cells[2][1:]] == [
+            [["B", "33.3"], ["A", "16.7"], ["C", "50.0"]],
+            [["E", "83.3"], ["D", "66.7"], ["F", "100.0"]],
+        ]
+        assert page.locator(".matrix .highest").inner_text().startswith("F 100.0")
+        assert "F, openai/ben (short), has the highest strict score" in page.inner_text("#glance")
