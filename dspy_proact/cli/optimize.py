@@ -14,6 +14,7 @@ from dspy_proact.cli.options import option
 from dspy_proact.cli.options.benchmark import (
     BENCHMARK,
     CORPUS,
+    ROW_FLAGS,
     BenchmarkChoice,
     corpus_of,
     known_names,
@@ -164,7 +165,7 @@ def assistant(
     if compiling.same_judge and not output.dry_run:
         say("One model tunes and reports; the card warns of it. Name another one with --report-judge.")
     typed = Typed().beside("--report-judge", "--judge")
-    options = [*typed.options("--benchmark", "--set"), *typed.model("--model", EMBEDDED)]
+    options = [*typed.options("--benchmark", "--set", *ROW_FLAGS), *typed.model("--model", EMBEDDED)]
     options += typed.model("--report-judge", EMBEDDED, as_flag="--judge") if target.judges else []
     options += ["--corpus", named, *typed.options(*flags_of(ROLES), *CALLS)]
     return compile_shown(compiling, recipe, output, partial(say_next, Next.ASSISTANT_COMPILED, options=options))
@@ -237,7 +238,7 @@ def judge(
     from dspy_proact.compile.judge_target import JudgeTarget
 
     declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
-    settings = chosen.settings(declared, answers=False)
+    settings = chosen.settings(declared, answers=False, run=labels.run)
     from dspy_proact.evaluation.benchmark import has_judge
 
     if not has_judge(declared):
@@ -260,12 +261,13 @@ def judge(
     # Settings that say which ratings are read have no effect in what comes next.
     of_ratings = declared.settings_type.of_ratings
     texts = [text for text in typed.texts.get("--set", ()) if text.partition("=")[0].strip() not in of_ratings]
-    kept = [*typed.options("--benchmark"), *(word for text in texts for word in ("--set", text))]
+    kept = [*typed.options("--benchmark", *ROW_FLAGS), *(word for text in texts for word in ("--set", text))]
     following = partial(say_next, settings=kept, options=[*typed.model("--judge", EMBEDDED), *typed.options(*CALLS)])
     if labels.run is not None:
         following = partial(following, Next.JUDGE_COMPILED_ON_RUN, run=labels.run)
         return compile_shown(compiling, recipe, output, following)
-    corpus = declared.corpus.name if labels.ratings == (declared.corpus.name,) else "sample"
+    of_rows = first_typed(of=ROW_FLAGS) and len(labels.ratings) == 1  # whose inputs a model can answer
+    corpus = labels.ratings[0] if of_rows or labels.ratings == (declared.corpus.name,) else "sample"
     note = "" if tuned.name == EMBEDDED else "Name a model of your own in place of the stand-in."
     return compile_shown(compiling, recipe, output, partial(following, Next.JUDGE_COMPILED, corpus=corpus), note)
 

@@ -116,11 +116,11 @@ def agree(
         _show_pairs(pairs, chosen, output.as_json, explain)
         return 0
     declared = chosen.declared(*([labels.run] if labels.run else []))
-    settings = chosen.settings(declared, answers=False)
+    settings = chosen.settings(declared, answers=False, run=labels.run)
     if labels.ratings == ("published",) and (labels.run or labels.items):
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
-    if name := min(settings.model_fields_set - declared.settings_type.of_ratings, default=None):
+    if name := min({name for name, _ in chosen.values} - declared.settings_type.of_ratings, default=None):
         raise UsageError(
             f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "
             "judges alike, whatever is set. Leave it out"
@@ -137,7 +137,7 @@ def agree(
 
     ratings = labels.load(declared, settings)
     rejudging = Rejudging(
-        Responses.of_ratings(ratings, declared),
+        Responses.of_ratings(ratings, declared, settings),
         judges_of(declared, judge, embedded=False),
         benchmark=declared,
         judge_prompt=judge_prompt,

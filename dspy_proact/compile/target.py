@@ -136,6 +136,7 @@ class Target(ABC):
     def __init__(self, benchmark: Benchmark[Any, Any] | str | None, settings: Settings | None):
         self.declared = benchmark_named(benchmark)
         self.settings = settings or self.declared.settings_type()
+        self.declared = self.settings.applied_to(self.declared)
         self.tuning = tuning_of(self.declared, self.settings)
         self.proposal = self.tuning.proposals[self.role]
         self.tuning.require(self.role)

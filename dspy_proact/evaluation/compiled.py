@@ -48,7 +48,7 @@ def _load(path: str | Path, benchmark: "Benchmark[Any, Any] | str | None", role:
         settings = declared.settings_type.model_validate(artefact.settings)
     except ValidationError as error:
         raise UsageError(f"{path}: settings: {first_fault(error)}") from error
-    return put_into_declared(artefact, path, declared, settings)
+    return put_into_declared(artefact, path, settings.applied_to(declared), settings)
 
 
 def require_current(artefact: "Artefact", path: str | Path) -> None:

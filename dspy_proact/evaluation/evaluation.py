@@ -67,6 +67,7 @@ class Evaluation(Execution):
         declared, gate = benchmark_named(benchmark), gate or Gate()
         settings = settings or declared.settings_type()
         settings.require_effect(name for name, value in settings if value != type(settings).model_fields[name].default)
+        declared = settings.applied_to(declared)
         first = model if isinstance(model, ModelSpec | str) else model.name
         names = [ModelSpec.of(named).name for named in (first, *_several(judge))]
         require_no_model(declared, settings, names, program)
@@ -114,6 +115,7 @@ class Rejudging(Execution):
             raise UsageError(f"{responses.name}: holds no inputs of its cases; name the corpus that it answers")
         gate = gate or Gate()
         settings = settings or declared.settings_type.model_validate(responses.settings)
+        declared = settings.applied_to(declared)
         judges = _judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program)
         keep_inputs = keep_inputs or responses.keeps_inputs
         super().__init__(declared, responses.case_set, settings, responses, judges, gate=gate, keep_inputs=keep_inputs)

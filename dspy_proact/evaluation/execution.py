@@ -19,6 +19,7 @@ from dspy_proact.evaluation.checks import file_of, require_inputs
 from dspy_proact.evaluation.forecast import RoleCalls, RunForecast
 from dspy_proact.evaluation.mends import greater_limits, has_hope, unusable_content
 from dspy_proact.evaluation.participant import Participant, run_name
+from dspy_proact.evaluation.people import is_nominal
 from dspy_proact.evaluation.rendered import answer_calls, assumption_of, grade_calls
 from dspy_proact.evaluation.replay import Prompt, prompts_of
 from dspy_proact.evaluation.responses import Responses
@@ -365,6 +366,7 @@ class Execution:
             ),
             strata=strata or tuple(stratum for stratum in declared.strata if stratum in there),
             labels=tuple(declared.labels),
+            ordered=not is_nominal(declared),
             control_labels=tuple(declared.controls.labels) if declared.controls else (),
             nouns=declared.nouns,
             about=declared.about,

@@ -46,6 +46,11 @@ class MeasuredRun(Outcomes):
         return roles
 
     @property
+    def ordered(self) -> bool:
+        """Whether the labels have an order, without which no mean score says anything."""
+        return self.manifest is None or self.manifest.ordered
+
+    @property
     def further_roles(self) -> dict[str, RoleIdentity]:
         """The further models of the answers, by role."""
         return self.manifest.identity.roles if self.manifest else {}

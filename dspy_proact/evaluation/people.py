@@ -147,6 +147,11 @@ def is_cut(declared: "Benchmark[Any, Any]") -> bool:
     return len(parts) == 1 and not parts[0].name and parts[0].scale == "ordinal" and len(parts[0].levels) == 3
 
 
+def is_nominal(declared: "Benchmark[Any, Any]") -> bool:
+    """Whether answers are graded as a whole on a nominal scale, so that no mean is made of their labels."""
+    return any(not part.name and part.scale == "nominal" for part in parts_of(declared))
+
+
 def graded_levels(declared: "Benchmark[Any, Any]", scored: Scored[Any]) -> Mapping[str, str]:
     """A judge's level of each part that people grade, by its name, as far as the verdict has one."""
     if declared.people and declared.people.levels:

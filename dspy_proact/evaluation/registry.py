@@ -17,8 +17,10 @@ from dspy_proact.evaluation import DEFAULT_BENCHMARK
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.checks import file_of, line_of
 from dspy_proact.evaluation.controls import Controls
+from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.evaluation.own_file import adopted, load_file
 from dspy_proact.evaluation.reporting import Reporting
+from dspy_proact.runs import Settings
 
 GROUP = "dspy_proact.benchmarks"
 """The group of entry points under which other packages register a module, or `module:Class`."""
@@ -84,6 +86,21 @@ def benchmark_of(recorded: str | None, named: Declared | str | None = None) -> D
         f"no benchmark is called {recorded!r}{hint} `dspy-proact benchmarks` describes each; "
         "one of your own is named by its file: `benchmark=FILE.py`"
     )
+
+
+def benchmark_as_set(
+    recorded: str | None, settings: Mapping[str, Any], named: Declared | str | None = None
+) -> Declared:
+    """That of `benchmark_of`, as recorded settings of it make it; raises likewise."""
+    declared = benchmark_of(recorded, named)
+    if declared.settings_type.applied_to is Settings.applied_to:
+        return declared
+    return declared.settings_type.model_validate(settings).applied_to(declared)
+
+
+def benchmark_of_run(run: MeasuredRun, named: Declared | str | None = None) -> Declared:
+    """The benchmark of a run, as its settings make it; raises as `benchmark_of` does."""
+    return benchmark_as_set(run.benchmark, run.manifest.identity.settings if run.manifest else {}, named)
 
 
 def find_benchmark(name: str) -> Declared | None:

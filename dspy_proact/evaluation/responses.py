@@ -139,12 +139,15 @@ class Responses:
         )
 
     @classmethod
-    def of_ratings(cls, ratings: Ratings, benchmark: Benchmark[Any, Any] | str | None = None) -> Self:
+    def of_ratings(
+        cls, ratings: Ratings, benchmark: Benchmark[Any, Any] | str | None = None, settings: Settings | None = None
+    ) -> Self:
         """The answers that somebody rated, once, without the ratings themselves and a judge's grades.
 
         Their run is that of the study's items, rated or not: ratings that come later add to what is graded, and what
-        was graded before is not paid for again. A benchmark of a person's own file must be named. Raises a `UsageError`
-        where an item is known by its labels only, so that there is nothing to grade.
+        was graded before is not paid for again. A benchmark of a person's own file must be named; its `settings` are
+        its defaults where None. Raises a `UsageError` where an item is known by its labels only, so that there is
+        nothing to grade.
         """
         declared, rated = benchmark_of(ratings.benchmark, benchmark), ratings.rated
         if lacking := [item.key for item in rated if not item.judgeable]:
@@ -166,7 +169,7 @@ class Responses:
             stages=tuple(_stage(item) for item in rated),
             embedded=model == "embedded",
             benchmark=declared.name,
-            settings=declared.settings_type().model_dump(mode="json"),
+            settings=(settings or declared.settings_type()).model_dump(mode="json"),
         )
 
     @classmethod

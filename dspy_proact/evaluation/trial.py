@@ -134,6 +134,7 @@ class Trial:
     ):
         declared, self._gate = benchmark_named(benchmark), gate or Gate()
         settings = settings or declared.settings_type()
+        declared = settings.applied_to(declared)
         named = [ModelSpec.of(spec).name for spec in (model, judge) if spec is not None]
         require_no_model(declared, settings, named, program)
         tried = answering(

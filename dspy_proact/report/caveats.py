@@ -17,8 +17,9 @@ _MEND = "Give it a longer context; with Ollama num_ctx of the model, or OLLAMA_C
 
 
 def caveats(summary: "Summary") -> list[str]:
-    """Sentences on a judge that does not quote, on duplicate cases, and on servers that cut or drop or do not count."""
-    return [*_unquoted(summary), *_duplicates(summary), *_prompts(summary), *_uncounted(summary.usage)]
+    """Sentences on what grades claim, on duplicate cases, and on servers that cut or drop or do not count."""
+    of_benchmark = summary.reporting.run(summary).lines
+    return [*of_benchmark, *_unquoted(summary), *_duplicates(summary), *_prompts(summary), *_uncounted(summary.usage)]
 
 
 def caveats_of_runs(runs: Mapping[str, "Summary"]) -> list[str]:

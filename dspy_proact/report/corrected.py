@@ -12,7 +12,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.people import parts_of
 from dspy_proact.evaluation.ratings import Ratings
-from dspy_proact.evaluation.registry import benchmark_of
+from dspy_proact.evaluation.registry import benchmark_of_run
 from dspy_proact.plain_text import printable
 from dspy_proact.report.comparison import Comparison
 from dspy_proact.report.glossary import explained
@@ -103,7 +103,7 @@ def peoples_ratings(ratings: Ratings, summary: Summary, benchmark: Benchmark[Any
     Raises a `UsageError` where the run is of another benchmark, or of one whose scores do not follow from a grade of
     people's; or where no rated item is one of its cases, or one is with another response.
     """
-    declared, nouns = benchmark_of(summary.benchmark, benchmark), summary.nouns
+    declared, nouns = benchmark_of_run(summary, benchmark), summary.nouns
     if ratings.benchmark != declared.name:
         raise UsageError(f"{ratings.name}: ratings of {ratings.benchmark}, and {summary.path} is of {declared.name}")
     own = {outcome.key: outcome for outcome in summary.outcomes if outcome.epoch == 1}

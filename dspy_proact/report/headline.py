@@ -1,10 +1,12 @@
 """What a run, two runs or a study show: one plain sentence that claims no more than the numbers carry."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dspy_proact.evaluation.measured_run import BY_ITSELF
+from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.report.caveats import caveats
 from dspy_proact.report.measured import in_nouns
 from dspy_proact.report.numbers import (
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from dspy_proact.report.summary import Summary
 
 _NO_TEST = "their scores are not a fair test; its card has out-of-fold scores"
+_MOST_LABELS = 3
+"""That a headline counts, of labels without an order."""
 _VERBS = ("scores higher", "scores lower")
 
 
@@ -47,6 +51,13 @@ def headline(summary: "Summary") -> Headline:
     score, by = summary.leading.weighted, summary.graded_by.removesuffix(BY_ITSELF)
     begin, end = demonstration(summary.roles), f",{by}." if by else "."
     model = name_or(summary.model_name, "This model")
+    if summary.scored and not summary.ordered:
+        counts = Counter(outcome.label for outcome in summary.scored).most_common()
+        most = ", ".join(f"{label} {count:,}" for label, count in counts[:_MOST_LABELS])
+        others = sum(count for _, count in counts[_MOST_LABELS:])
+        text = f"{begin}{model} has {most}{f' and {others:,} other labels' if others else ''} on {of_cases}{end}"
+        unscored = [f"Without a label: {listed(states)}."] if states else []
+        return Headline(text, count=len(summary.scored), caveats=(*unscored, *caveats(summary)))
     if not summary.scored:
         text = f"{begin}{model} has no score, with {of_cases} scored{end}"
         return Headline(text, count=0, caveats=(f"Without a score: {listed(states)}.", *caveats(summary)))
@@ -159,6 +170,7 @@ def study_headline(study: "RatingStudy") -> Headline:
     reserved = (
         (study.ratings.agents, "These raters are language-model agents, not people."),
         (study.learned_on, f"The judge was compiled on {study.learned_on} of these items: this is no test of it."),
+        *((True, line) for line in reporting_of(study.ratings.benchmark).agreement(study).lines),
         (study.excluded, "Raters who disagree with the judge were left out, which raises its agreement."),
     )
     caveats = (*(sentence for holds, sentence in reserved if holds), *first.caveats)

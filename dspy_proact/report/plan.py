@@ -14,7 +14,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.people import is_cut
 from dspy_proact.evaluation.ratings import Ratings
-from dspy_proact.evaluation.registry import benchmark_of
+from dspy_proact.evaluation.registry import benchmark_of, benchmark_of_run
 from dspy_proact.plain_text import duration
 from dspy_proact.report.corrected import PeoplesRatings, rated_cases, require_one_grade
 from dspy_proact.report.numbers import counted, fields_of, share, shown_gain
@@ -119,7 +119,7 @@ def labelling_plan(
     has fewer scored cases or groups than a corrected score takes, ratings are too few or drawn otherwise, there are
     none and no published study, or people grade parts of answers.
     """
-    declared = benchmark_of(summary and summary.benchmark, benchmark)
+    declared = benchmark_of_run(summary, benchmark) if summary else benchmark_of(None, benchmark)
     nouns, study = declared.nouns, declared.people and declared.people.study
     published: PublishedRatings | None = study(declared) if study else None
     where = summary.path if summary else declared.name

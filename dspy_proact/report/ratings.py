@@ -19,7 +19,7 @@ from dspy_proact.errors import CorpusError, RunError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.people import HumanGrade, People, graded_levels, parts_of
 from dspy_proact.evaluation.ratings import Draw, RatedItem, Ratings, RatingsSource, folded, items_in, ratings_named
-from dspy_proact.evaluation.registry import benchmark_named, benchmark_of, reporting_of
+from dspy_proact.evaluation.registry import benchmark_named, benchmark_of_run, reporting_of
 from dspy_proact.evaluation.responses import Responses
 from dspy_proact.files.labels import LabelFile, labels_in
 from dspy_proact.files.rows import FileReader, text_of
@@ -80,7 +80,7 @@ def rated_items(summary: Summary, benchmark: Benchmark[Any, Any] | None = None) 
     is needed where it is of a person's own file. Raises a `UsageError` where there is no such benchmark, and a
     `RunError` where a case cannot be read, or there is no response yet.
     """
-    declared = benchmark_of(summary.benchmark, benchmark)
+    declared = benchmark_of_run(summary, benchmark)
     grades, kept = judge_grades(summary, declared), summary.manifest and summary.manifest.keeps_inputs
     views, answers = dict[str, Any](), dict[str, Any]()
     if kept:
@@ -208,6 +208,7 @@ def load_ratings(
     if twice := next((name for index, name in enumerate(names) if name in names[:index]), None):
         raise CorpusError("is named twice; name each file once", source=twice)
     settings = settings or declared.settings_type()
+    declared = settings.applied_to(declared)
     if items is None and len(names) == 1 and (own := ratings_named(declared, names[0], settings)):
         return own
     bundled, studies = ("published", "sample", declared.corpus.name or declared.name), studies or {}

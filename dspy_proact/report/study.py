@@ -13,7 +13,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.people import Part, parts_of
 from dspy_proact.evaluation.ratings import RatedItem, Ratings
-from dspy_proact.evaluation.registry import benchmark_of
+from dspy_proact.evaluation.registry import benchmark_of, benchmark_of_run
 from dspy_proact.plain_text import printable
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.ratings import JudgeGrades, judge_grades
@@ -256,6 +256,8 @@ class RatingStudy:
     """By key of the item, where the judge graded a run."""
     learned_on: int = 0
     """Items of cases that the judge's program was compiled on."""
+    graded: Summary | None = None
+    """The run in which the judge graded the items; None where its grades stand with them, or it is not known."""
 
     def __repr__(self) -> str:
         ratings, items = counted(self.count, "rating"), counted(len(self.pooled.rated), "item")
@@ -339,7 +341,8 @@ def studies(
     is left. The benchmark is needed where it is of a person's own file. The grades of a run on the items, `graded`,
     stand in place of all that were known before.
     """
-    declared, choices = benchmark_of(ratings.benchmark, benchmark), choices or Choices()
+    declared = benchmark_of_run(graded) if graded and benchmark is None else benchmark_of(ratings.benchmark, benchmark)
+    choices = choices or Choices()
     grades = judge_grades(graded, declared) if graded else {}
     levels = (
         {key: graded_levels.levels for key, graded_levels in grades.items()}
@@ -368,7 +371,7 @@ def studies(
         if not pooled.rated:
             raise UsageError(f"{ratings.name}: the published rule leaves out every rater; do without `exclude`")
         of = left, part, declared.nouns, order, choices
-        study_of_parts.append(RatingStudy(*of, all_raters, pooled, excluded, roles, judge, grades, learned_on))
+        study_of_parts.append(RatingStudy(*of, all_raters, pooled, excluded, roles, judge, grades, learned_on, graded))
     return tuple(study_of_parts)
 
 

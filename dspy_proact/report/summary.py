@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from dspy_proact.report.export import Backend
 
 
+UNORDERED = "the labels have no order, so that no mean is made of them"
+
+
 @dataclass(frozen=True)
 class Scores:
     """The four headline numbers of a set of outcomes; each in [0, 1], higher is better."""
@@ -166,6 +169,8 @@ class Summary(MeasuredRun):
             strata = ([o.stratum for o in of], self.strata) if by_stratum else ()
             return cluster_mean([number(o) for o in of], [o.group for o in of], *strata)
 
+        if not self.ordered:
+            return Scores(*[Estimate(None, reason=UNORDERED)] * 4)
         top = self.labels[0]
         numbers: Sequence[Callable[[Outcome], float]] = (lambda o: float(o.label == top), lambda o: o.score)
         return in_nouns(Scores(*(mean(of, number) for of in (scored, tried) for number in numbers)), self.nouns)

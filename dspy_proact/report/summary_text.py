@@ -166,7 +166,8 @@ def print_summary(
         breakdowns += [_table(summary, key, marked), *reason_lines(reasons)]
     show(console, *headline(summary).lines)
     strata = {stratum: summary.of_stratum(stratum) for stratum in summary.strata}
-    show(console, _table(summary, nouns.stratum, strata, {"micro": summary.outcomes, "macro": None}))
+    means = {"micro": summary.outcomes, **({"macro": None} if summary.ordered else {})}
+    show(console, _table(summary, nouns.stratum, strata, means))
     if measures := summary.shown_measures(explain):
         measured = {name: summary.measured(of) for name, of in {**strata, "micro": summary.outcomes}.items()}
         if summary.leading_mean == "macro":
@@ -180,7 +181,7 @@ def print_summary(
 
 def _table(summary: "Summary", first: str, *sections: Mapping[str, Sequence[Outcome] | None]) -> TerminalTable:
     """Rows by name: counts, score, pass rate, and the strict score where some are unscored; None for those of macro."""
-    strict = summary.count("unscored") > 0
+    strict = summary.count("unscored") > 0 and summary.ordered
 
     def row(name: str, outcomes: Sequence[Outcome] | None) -> list[str]:
         if outcomes is None:
@@ -189,11 +190,12 @@ def _table(summary: "Summary", first: str, *sections: Mapping[str, Sequence[Outc
             scores, labels = summary.scores_of(outcomes), [outcome.label for outcome in outcomes]
             scored = sum(outcome.state == "scored" for outcome in outcomes)
             counts = [f"{scored}/{len(outcomes)}", *(str(labels.count(label)) for label in summary.labels)]
-        rates = [percent(scores.weighted), percent(scores.pass_rate)]
+        rates = [percent(scores.weighted), percent(scores.pass_rate)] if summary.ordered else []
         return [name, *counts, *rates, *([share(scores.strict_weighted.value)] if strict else [])]
 
     labels = (label.lower() for label in summary.labels)
-    headings = [first, "scored", *labels, "score", "pass rate", *(["strict"] if strict else [])]
+    rates = ("score", "pass rate") if summary.ordered else ()
+    headings = [first, "scored", *labels, *rates, *(["strict"] if strict else [])]
     return table(headings, *([row(*pair) for pair in section.items()] for section in sections))
 
 

@@ -27,6 +27,7 @@ from dspy_proact.runs.ledger import (
     Work,
     answer_text,
     latest,
+    usable,
 )
 from dspy_proact.runs.manifest import (
     MOST_EPOCHS,

@@ -44,6 +44,10 @@ class Settings(Frozen):
         """Settings that another setting leaves without effect, with that one as NAME=VALUE."""
         return {}
 
+    def applied_to(self, declared: Any) -> Any:
+        """A benchmark as these settings make it: a copy where its labels follow from them, else itself."""
+        return declared
+
     def require_effect(self, names: Iterable[str]) -> None:
         """Raise a `UsageError` where one of these settings has no effect beside the others."""
         unused = self.without_effect

@@ -10,8 +10,12 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, FiniteFloat, TypeAdapter
 
 from dspy_proact.calls import Call, Failure, Stage, StageKey
+from dspy_proact.errors import ContentError
 from dspy_proact.runs.benchmark import Case, Scored
 from dspy_proact.types import Frozen
+
+_LONGEST_ANSWER = 1_000_000
+"""Characters; no token limit in use allows so many, and to have them judged would cost a fortune."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +78,15 @@ def answer_text(answer: Mapping[str, Any]) -> str:
     """An answer as JSON, as the text that is kept of it: its field `text`; the whole answer where that is no text."""
     text = answer.get("text")
     return text if isinstance(text, str) else json.dumps(answer, sort_keys=True)
+
+
+def usable(text: str) -> str:
+    """The text of an answer that can be judged; raises `ContentError` when there is nothing in it, or far too much."""
+    if not text.strip():
+        raise ContentError("empty", "the model answered with blanks only")
+    if len(text) > _LONGEST_ANSWER:
+        raise ContentError("oversized", f"{len(text):,} characters, beyond any token limit")
+    return text
 
 
 def latest(events: Iterable[StageEvent]) -> dict[StageKey, StageEvent]:

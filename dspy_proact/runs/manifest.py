@@ -207,6 +207,8 @@ class Manifest(Claimed[Identity]):
     strata: tuple[str, ...]
     labels: tuple[str, ...]
     """From best to worst; the first is a full pass."""
+    ordered: bool = Field(default=True, exclude_if=bool)
+    """Whether the labels have an order, without which no mean score says anything."""
     nouns: Nouns = Nouns()
     about: str = ""
     """What the benchmark measures, a sentence; empty where it does not say, and in runs of before it was kept."""

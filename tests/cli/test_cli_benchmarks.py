@@ -139,7 +139,7 @@ def test_what_cannot_be_set_is_refused_with_what_can(guessed, server, typed, mes
 def test_an_unknown_benchmark_is_refused_with_those_that_there_are(
     proactbench, probe, proactiveagent, proactivebench, proagentbench, refused
 ):
-    names = "proactbench, proactiveagent, proactivebench, proagentbench, probe, contest"
+    names = "proactbench, proactiveagent, proactivebench, proagentbench, probe, rows, contest"
     assert f"there are {names}." in refused("leaderboard", "--benchmark", "xyz")
 
 

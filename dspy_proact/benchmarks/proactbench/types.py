@@ -15,16 +15,13 @@ from typing import Any
 
 from pydantic import Field
 
-from dspy_proact.errors import ContentError
-from dspy_proact.runs import Nouns
+from dspy_proact.runs import Nouns, usable  # noqa: F401 - readers of responses take it from here
 from dspy_proact.types import Frozen, Quote
 
 HELD_BACK, UNWANTED = "HELD_BACK", "UNWANTED"
 """What a response at a control turn did: only answer, or offer what nobody asked for."""
 CONTROL_LABELS = (HELD_BACK, UNWANTED)
 NOUNS = Nouns(case="trigger", stratum="phase", group="scenario", control="control turn", row="dialogue")
-_MAX_RESPONSE = 1_000_000
-"""Characters; no token limit in use allows so many, and to have them judged would cost a fortune."""
 
 
 def _system() -> Any:
@@ -123,15 +120,6 @@ class Response(Frozen):
     text: str
     truncated: bool = False
     """Cut at the token limit; judged all the same, and flagged."""
-
-
-def usable(text: str) -> str:
-    """The text of a response that can be judged; raises `ContentError` when there is nothing in it, or far too much."""
-    if not text.strip():
-        raise ContentError("empty", "the model answered with blanks only")
-    if len(text) > _MAX_RESPONSE:
-        raise ContentError("oversized", f"{len(text):,} characters, beyond any token limit")
-    return text
 
 
 EVALUATED = "EVALUATED"

@@ -22,6 +22,7 @@ _OTHERWISE = {
     "scope.strata": "--stratum",
     "strata": "--stratum",
     "settings": "--set",
+    "settings.columns": "--map",
     "scope.judge_epochs": "--votes",
     "guards": "--guard",
     "margins": "--guard",
@@ -69,6 +70,9 @@ def _option(argument: str | None, value: str | None, flags: Collection[str]) -> 
     """An option as it is typed; None for what is no argument of the command."""
     if argument is None:
         return None
+    if argument.startswith("settings.") and _flag(argument) in flags:
+        flag = _flag(argument)
+        return flag if value is None else f"{flag} {value}"
     if argument.startswith("settings."):
         return f"--set {argument.removeprefix('settings.')}" + ("" if value is None else f"={value}")
     flag = _flag(argument)
@@ -78,5 +82,5 @@ def _option(argument: str | None, value: str | None, flags: Collection[str]) -> 
 
 
 def _flag(argument: str) -> str:
-    name = re.sub(r"^(gate|recipe|scope)\.|(?<=\.param)s$", "", argument)
+    name = re.sub(r"^(gate|recipe|scope|settings)\.|(?<=\.param)s$", "", argument)
     return _OTHERWISE.get(argument, f"--{re.sub('[._]', '-', name)}")

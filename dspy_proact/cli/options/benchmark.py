@@ -1,5 +1,6 @@
 """Options that say what a command is about: the benchmark and its settings, runs, the corpus, and which cases."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -8,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dspy_proact.cli.next_step import Typed
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.models import EMBEDDED, ROLES, NamedModel
+from dspy_proact.cli.options.models import EMBEDDED, ROLES, NamedModel, text_of
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, flags_of, typed
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation import DEFAULT_BENCHMARK
+from dspy_proact.evaluation import DEFAULT_BENCHMARK, OWN_ROWS
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.benchmark import Benchmark
@@ -58,10 +60,27 @@ class BenchmarkChoice:
     values: tuple[tuple[str, str], ...] = ()
     """Names and values, as they were typed."""
 
+    @classmethod
+    def named(
+        cls,
+        benchmark: str | None,
+        values: tuple[tuple[str, str], ...] = (),
+        scale: str | None = None,
+        nominal: bool = False,
+        criteria: str | None = None,
+        columns: tuple[tuple[str, str], ...] = (),
+    ) -> "BenchmarkChoice":
+        """What a person named; a scale, criteria or columns are settings of rows of their own, and choose these."""
+        own = [("scale", scale)] if scale is not None else []
+        own += [("nominal", "true")] if nominal else []
+        own += [("criteria", text)] if (text := text_of(criteria)) is not None else []
+        own += [("columns", json.dumps(columns))] if columns else []
+        return cls(benchmark or (OWN_ROWS if own else None), (*values, *own))
+
     @property
     def words(self) -> list[str]:
-        """`--benchmark` as it was typed, to be repeated in the next command."""
-        return ["--benchmark", self.benchmark] if self.benchmark else []
+        """What chooses the benchmark as it was typed, to be repeated in the next command."""
+        return Typed().options("--benchmark", *ROW_FLAGS)
 
     def require(self, *paths: Path) -> None:
         """Raise a `UsageError` where these runs are of several benchmarks, or of another one than is named."""
@@ -77,7 +96,7 @@ class BenchmarkChoice:
 
     def known(self, *paths: Path) -> "Benchmark[Any, Any]":
         """The benchmark that is named, or of the runs, or the default; a `UsageError` if there is none, or several."""
-        from dspy_proact.evaluation.registry import benchmark_named, find_benchmark
+        from dspy_proact.evaluation.registry import benchmark_as_set, benchmark_named, find_benchmark
 
         named = benchmark_named(self.benchmark) if self.benchmark else None
         # A results file does not say what it is of: it is taken as the benchmark's that is named.
@@ -87,12 +106,14 @@ class BenchmarkChoice:
                 raise UsageError(
                     f"--benchmark {named.name}: {path} is of {benchmark}; leave it out, or name another run"
                 )
-        if named:
-            return named
         path, benchmark = next(iter(recorded.items()), (None, DEFAULT_BENCHMARK))
-        if path and find_benchmark(benchmark) is None:
+        if path and not named and find_benchmark(benchmark) is None:
             raise UsageError(f"{path}: a run of {benchmark!r}, which is not installed; name its file with --benchmark")
-        return benchmark_named(benchmark)
+        declared = named or benchmark_named(benchmark)
+        settings = _recorded_settings(path)
+        if not settings and self.values:
+            return self.settings(declared, answers=False).applied_to(declared)
+        return benchmark_as_set(None, settings, declared)
 
     def declared(self, *paths: Path) -> "Benchmark[Any, Any]":
         """Like `known`, but raises a `UsageError` for an option that this benchmark does not have."""
@@ -104,11 +125,14 @@ class BenchmarkChoice:
                 raise UsageError(f"{flag}: {declared.name} has no {LACKED[flag][0]}; leave it out")
         return declared
 
-    def settings(self, declared: "Benchmark[Any, Any]", answers: bool = True) -> "Settings":
-        """The settings, for a command that asks for answers or not; `UsageError` if one is not valid or without use."""
+    def settings(self, declared: "Benchmark[Any, Any]", answers: bool = True, run: Path | None = None) -> "Settings":
+        """The settings, for a command that asks for answers or not; `UsageError` if one is not valid or without use.
+
+        Those that are not named are as the `run` has recorded them, where one is given.
+        """
         from dspy_proact.cli.options.settings import read_settings
 
-        settings = read_settings(declared.settings_type, self.values, declared.name)
+        settings = read_settings(declared.settings_type, self.values, declared.name, _recorded_settings(run))
         if answers:
             settings.require_effect(name for name, _ in self.values)
         return settings
@@ -179,6 +203,14 @@ def _recorded(path: Path) -> str | None:
     return DEFAULT_BENCHMARK if path.is_file() else None
 
 
+def _recorded_settings(path: Path | None) -> dict[str, Any]:
+    """The settings of a run; none where there is none."""
+    from dspy_proact.runs import RunFolder
+
+    folder = RunFolder(path) if path else None
+    return folder.manifest().identity.settings if folder and folder.exists else {}
+
+
 def _names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Names of benchmarks that begin with an incomplete word, for completion in a shell."""
     from dspy_proact.evaluation.registry import benchmarks
@@ -193,7 +225,7 @@ def _options(default: str, *more: click.Option) -> Bundle:
         help=f"Benchmark of `dspy-proact benchmarks`, or your own FILE.py, which is run. Default: {default}.",
         shell_complete=_names,
     )
-    return Bundle("chosen", BenchmarkChoice, Section(Heading.CASES, named, *more))
+    return Bundle("chosen", BenchmarkChoice.named, Section(Heading.CASES, named, *more))
 
 
 _OF_RUN = f"that of the run, if one is given, else {DEFAULT_BENCHMARK}"
@@ -205,8 +237,26 @@ _SET = option.text(
     several=True,
     read=option.name_value,
 )
-BENCHMARK = _options(DEFAULT_BENCHMARK, _SET)
-RUN_BENCHMARK = _options(_OF_RUN, _SET)
+_ROWS = (
+    option.text(
+        "--map",
+        "ROLE=COLUMN",
+        "Column of a table of your own: input, response, grade, rater, key, group or context; repeatable. Default: "
+        "by usual names.",
+        "columns",
+        several=True,
+        read=option.name_value,
+    ),
+    option.text("--scale", "A,B,...", "Levels of your own labels, from worst to best, such as bad,ok,good."),
+    option.flag("--nominal", "The levels of --scale have no order."),
+    option.text(
+        "--criteria", "TEXT|@FILE", "What is graded on that scale, once for all rows. Default: its words alone."
+    ),
+)
+ROW_FLAGS = ("--map", "--scale", "--nominal", "--criteria")
+"""Options of rows of a person's own, which choose their benchmark."""
+BENCHMARK = _options(DEFAULT_BENCHMARK, _SET, *_ROWS)
+RUN_BENCHMARK = _options(_OF_RUN, _SET, *_ROWS)
 """For commands that grade what a run answered."""
 MAKING_BENCHMARK = _options(DEFAULT_BENCHMARK)
 """`--benchmark` alone, for a command that makes a corpus."""
@@ -214,6 +264,8 @@ AUDIT_BENCHMARK = _options("that of the runs, else of the corpus by its name or 
 """`--benchmark` alone, for a command that reads a corpus."""
 PUBLISHED_BENCHMARK = _options("that of the corpus")
 """Likewise, for one that publishes a corpus."""
+LABEL_BENCHMARK = _options(_OF_RUN, *_ROWS)
+"""For commands that show answers to people, of a run or of a table."""
 READ_BENCHMARK = _options(_OF_RUN)
 """`--benchmark` alone, for commands that read runs, whose settings are recorded."""
 

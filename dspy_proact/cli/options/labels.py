@@ -140,11 +140,11 @@ def ratings_of(named: Sequence[str], summary: "Summary") -> "PeoplesRatings":
     other responses, or no score follows from a grade of people's.
     """
     from dspy_proact.evaluation.ratings import ratings_named
-    from dspy_proact.evaluation.registry import benchmark_of
+    from dspy_proact.evaluation.registry import benchmark_of_run
     from dspy_proact.report.corrected import peoples_ratings
     from dspy_proact.report.ratings import load_ratings, rated_items
 
-    declared = benchmark_of(summary.benchmark)
+    declared = benchmark_of_run(summary)
     if len(named) == 1 and (own := ratings_named(declared, named[0], declared.settings_type())):
         return peoples_ratings(own, summary, declared)
     studies = {name: study.labels for name, study in _studies(named, summary).items()}
@@ -154,11 +154,11 @@ def ratings_of(named: Sequence[str], summary: "Summary") -> "PeoplesRatings":
 
 def _studies(named: Iterable[str], summary: "Summary") -> "dict[str, RunRatings]":
     """What each file of a study that is named has of a run; says what is left out."""
-    from dspy_proact.evaluation.registry import benchmark_of
+    from dspy_proact.evaluation.registry import benchmark_of_run
     from dspy_proact.label.exchange import is_study, ratings_of_run
     from dspy_proact.report.numbers import counted
 
-    declared = benchmark_of(summary.benchmark)
+    declared = benchmark_of_run(summary)
     studies = {name: ratings_of_run(Path(name), declared, summary) for name in named if is_study(name)}
     for name, rated in studies.items():
         if rated.changed:

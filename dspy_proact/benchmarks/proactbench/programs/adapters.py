@@ -1,7 +1,6 @@
 """The adapters under ProactBench's programs: the assistant's, with demos in its system message, and the judge's.
 
-`BareChat`, under the assistant, sends the chat messages as they are, and nothing of DSPy's own formatting. An
-instruction, demos as worked examples, and the system text of the dialogue make up the system message.
+`BareChat`, under the assistant, sends a dialogue as `PlainChat` does, its system text in the system message.
 
 `IndentedText`, under the judge and the detector of offers, sends plain text, in which what others wrote is indented:
 
@@ -32,10 +31,9 @@ from pydantic_core import to_jsonable_python
 
 from dspy_proact.benchmarks.proactbench.conversation import history_of
 from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
-from dspy_proact.models.dspy_internals import default_instructions
-from dspy_proact.models.thoughts import without_thoughts
 from dspy_proact.plain_text import encodable
 from dspy_proact.programs.asking import SYSTEM, rendered
+from dspy_proact.programs.chat import PlainChat
 from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.programs.program import Program
 
@@ -74,50 +72,21 @@ def fingerprint(program: Program, *further: tuple[dspy.Predict, dspy.Adapter]) -
     return hashlib.sha256(json.dumps(messages, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
-class BareChat(dspy.Adapter):
-    """Sends the conversation turn by turn and takes the whole answer as the response.
+class BareChat(PlainChat):
+    """Sends the conversation turn by turn; the dialogue's own system text ends the system message."""
 
-    A system message goes out only where there is something to say in it: a hint, an instruction that is not the one
-    DSPy makes up for a signature without any, or demos, which are worked examples inside it and never fake turns. The
-    `hint` is what a teacher is told beside its instruction; its students are not.
-    """
-
-    def __init__(self, hint: str = ""):
-        super().__init__()
-        self.hint = hint
-
-    def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
-        """The chat messages of one call: the dialogue's system text ends the system message."""
-        system = "\n\n".join(filter(None, [self.system_message(signature, demos), inputs.get(SYSTEM)]))
-        messages = [{"role": "system", "content": system}] if system else []
+    def chat(self, inputs: Mapping[str, Any]) -> tuple[str, list[dict[str, Any]]]:
+        """The system text of the dialogue, and its messages."""
+        messages: list[dict[str, Any]] = []
         for turn in history_of(inputs["history"]).turns:
             messages += [{"role": "user", "content": turn.user}, {"role": "assistant", "content": turn.assistant}]
-        return [*messages, {"role": "user", "content": inputs["user_message"]}]
+        return inputs.get(SYSTEM) or "", [*messages, {"role": "user", "content": inputs["user_message"]}]
 
-    def system_message(self, signature: type[dspy.Signature], demos: list[dict[str, Any]]) -> str:
-        """Hint, instruction and demos, the program's own part of it; empty where there are none."""
-        return "\n\n".join(filter(None, [self.hint, instruction_of(signature), *map(_worked_example, demos)]))
-
-    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
-        """The answer, as it came but without thoughts, as the signature's only output."""
-        return {next(iter(signature.output_fields)): encodable(without_thoughts(completion)[1])}
-
-
-def _worked_example(demo: Mapping[str, Any]) -> str:
-    """A demo as the system message has it, with the fields that it has; empty where it shows no response."""
-    if not demo.get("response"):
-        return ""
-    example: dict[str, Any] = {_EXAMPLES_SYSTEM: demo[SYSTEM]} if demo.get(SYSTEM) else {}
-    example["conversation"] = [turn.model_dump() for turn in history_of(demo.get("history")).turns]
-    example |= {name: demo[name] for name in ("user_message", "response") if demo.get(name) is not None}
-    return f"A worked example:\n{json.dumps(example, ensure_ascii=False, indent=1)}"
-
-
-def instruction_of(signature: type[dspy.Signature]) -> str:
-    """What a signature tells a model to do; empty where that is DSPy's filler for a signature without any."""
-    text = (signature.__doc__ or "").strip()  # `instructions` takes indentation away and turns tabs into blanks
-    # DSPy falls back to this sentence whenever it rebuilds a signature whose instruction is empty.
-    return "" if text == default_instructions(signature) else text
+    def example(self, demo: Mapping[str, Any]) -> dict[str, Any]:
+        """The dialogue's system text, its turns and the last message."""
+        example: dict[str, Any] = {_EXAMPLES_SYSTEM: demo[SYSTEM]} if demo.get(SYSTEM) else {}
+        example["conversation"] = [turn.model_dump() for turn in history_of(demo.get("history")).turns]
+        return example | ({"user_message": demo["user_message"]} if demo.get("user_message") is not None else {})
 
 
 class IndentedText(FencedJSON):
