@@ -12,13 +12,14 @@ from dspy_proact.cli.audit import audit
 from dspy_proact.cli.benchmarks import benchmarks
 from dspy_proact.cli.eval import evaluate
 from dspy_proact.cli.exit_status import exit_status
+from dspy_proact.cli.export import export
 from dspy_proact.cli.generate import generate
 from dspy_proact.cli.label import label
 from dspy_proact.cli.optimize import optimize
 from dspy_proact.cli.people import agree
 from dspy_proact.cli.rejudge import rejudge
 from dspy_proact.cli.report import compare, leaderboard, report, runs
-from dspy_proact.cli.show import export, show
+from dspy_proact.cli.show import show
 from dspy_proact.cli.try_ import try_
 from dspy_proact.cli.views.message import SafeRecord, complain, say
 from dspy_proact.errors import Halt, ProactError

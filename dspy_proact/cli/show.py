@@ -1,11 +1,10 @@
-"""`dspy-proact show` and `export`: a run read case by case, and as a file for other tools."""
+"""`dspy-proact show`: a run read case by case."""
 
 import json
 import logging
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -27,72 +26,6 @@ from dspy_proact.errors import UsageError
 if TYPE_CHECKING:
     from dspy_proact.cli.views.case_list import ShownRun
     from dspy_proact.runs import Outcome
-
-_ENDINGS = {"official": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
-_FOLDER = Path("exports")
-"""Where a file goes that is not named: not among runs, so that a pattern of runs stays one."""
-
-
-@verb(
-    "export",
-    Section(
-        Heading.OUTPUT,
-        click.Option(
-            ["--format", "form"],
-            type=click.Choice(list(_ENDINGS)),
-            required=True,
-            help="official: a results file of the benchmark's own evaluator; csv, parquet: a row per verdict.",
-        ),
-        option.file("--out", "The file; - for standard output. Default: exports/RUN with an ending."),
-    ),
-    READ_BENCHMARK,
-    first="--format --out --benchmark",
-    example="dspy-proact export runs/mine --format csv",
-    brief="Write a run as a file for other tools.",
-)
-@click.argument("run", type=click.Path(path_type=Path))
-def export(run: Path, form: str, out: Path | None, chosen: BenchmarkChoice) -> None:
-    """Write RUN, the folder of a run, as a file. An existing file of that name is replaced."""
-    from dspy_proact.kept import refuse_overwrite
-    from dspy_proact.report import export_csv, export_parquet, summarize
-    from dspy_proact.runs import RunFolder
-
-    chosen.require(run)
-    folder = RunFolder(run)
-    summary = summarize(folder)
-    with TemporaryDirectory() as scratch:
-        # Called like the folder of the run, however that was named.
-        path = out or _FOLDER / f"{run.resolve().name}{_ENDINGS[form]}"
-        if out == option.STANDARD_OUTPUT:
-            path = Path(scratch) / "export"
-        elif out:
-            refuse_overwrite(out, run)
-        else:
-            try:
-                _FOLDER.mkdir(exist_ok=True)
-            except OSError as error:
-                raise UsageError(f"{_FOLDER}: cannot be made: {error.strerror}; name a file with --out") from error
-        if form == "csv":
-            export_csv(summary, path)
-        elif form == "parquet":
-            export_parquet(summary, path)
-        else:
-            results = (declared := chosen.known(run)).results
-            if results is None or results.write is None:
-                raise UsageError(f"{run}: {declared.name} has no official format; use --format csv or parquet")
-            for lost in results.write(folder, summary, path):
-                say(f"Not in the file: {lost}")
-        if out == option.STANDARD_OUTPUT:
-            click.echo(path.read_bytes(), nl=False)
-            return
-    click.echo(str(path))
-    if form == "official":
-        say_next(Next.EXPORTED, file=path)
-    else:
-        say(f"The table is in {path}.")
-
-
-# A run, case by case
 
 _FEW = 30
 """Cases that are listed by default."""
@@ -297,7 +230,7 @@ def _show_calls(run: "ShownRun", choice: _Choice, benchmark: str | None, as_json
     from dspy_proact.runs import RunFolder
 
     if not (folder := RunFolder(run.path)).exists:
-        raise UsageError(f"{run.path}: a results file has no calls; --transcript reads the folder of a run")
+        raise UsageError(f"{run.path}: a file has no calls; --transcript reads the folder of a run")
     key, epoch, _ = _chosen(run, choice)
     # DSPy, which all else here does without.
     from dspy_proact.cli.views.transcript import print_transcript, transcript_document

@@ -24,6 +24,8 @@ class PageSection:
     """Messages one after another, or names with what each means."""
     items: tuple[tuple[str, str], ...]
     """Who says it or what is named, and the text."""
+    hidden: bool = field(default=False, repr=False)  # marks of rated items are made of the rest
+    """Whether the program under test did not see it, such as the right answer."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import Any
 
 from dspy_proact.errors import CorpusError, RunError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.inspect_run import run_at
 from dspy_proact.evaluation.people import HumanGrade, People, graded_levels, parts_of
 from dspy_proact.evaluation.ratings import Draw, RatedItem, Ratings, RatingsSource, folded, items_in, ratings_named
 from dspy_proact.evaluation.registry import benchmark_named, benchmark_of_run, reporting_of
@@ -26,7 +27,7 @@ from dspy_proact.files.rows import FileReader, text_of
 from dspy_proact.files.sheets import csv_text
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.summary import Summary
-from dspy_proact.runs import Outcome, RunFolder, Scored, Settings, majority_label
+from dspy_proact.runs import Outcome, Scored, Settings, majority_label
 from dspy_proact.stats.plan import balanced_order
 
 _MODEL = "response_model"
@@ -84,7 +85,7 @@ def rated_items(summary: Summary, benchmark: Benchmark[Any, Any] | None = None) 
     grades, kept = judge_grades(summary, declared), summary.manifest and summary.manifest.keeps_inputs
     views, answers = dict[str, Any](), dict[str, Any]()
     if kept:
-        responses = Responses.of_run(RunFolder(summary.path), declared)
+        responses = Responses.of_run(run_at(summary.path), declared)
         views = {case.key: case.view for case in responses.case_set.cases}
         first = {stage.key.case: stage.answer for stage in responses.stages if stage.answer and stage.key.epoch == 1}
         answers = {key: declared.answer_type.model_validate(answer) for key, answer in first.items()}

@@ -164,7 +164,7 @@ SHOWN = [
     ("show a --transcript", "--transcript: has no effect without --trigger"),
     ("show a --trigger d1 --transcript --beside b", "--transcript and --beside are mutually exclusive"),
     ("show a --trigger d1 --transcript", "no call on the case 'd1__t2' in epoch 1 is logged"),
-    ("show results.jsonl --trigger d1 --transcript", "a results file has no calls"),
+    ("show results.jsonl --trigger d1 --transcript", "a file has no calls"),
     ("eval --show-prompt", "--show-prompt: has no effect without --dry-run"),
 ]
 TRIED = [

@@ -12,7 +12,7 @@ from builders.runs import PHASES, manifest, run_of, trigger
 from click.testing import CliRunner
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
-from dspy_proact.cli.show import export
+from dspy_proact.cli.export import export
 from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.runs import RoleIdentity
 

@@ -57,9 +57,9 @@ def _alike(one: Outcome, other: Outcome) -> bool:
 
 def _sections(view: View) -> Iterator[PageSection]:
     entry = view["entry"]
-    terms = {"question": entry["prompt"], "right category": entry["answer"]}
-    terms |= {name: "\n".join(entry[name]) for name in ("options", "categories")}
+    terms = {"question": entry["prompt"], **{name: "\n".join(entry[name]) for name in ("options", "categories")}}
     yield PageSection("sample", "terms", tuple(terms.items()))
+    yield PageSection("truth", "terms", (("right category", entry["answer"]),), hidden=True)
 
 
 def _answer(kept: str) -> str:

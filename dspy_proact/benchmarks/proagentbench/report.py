@@ -155,7 +155,7 @@ def _sections(view: View) -> Iterator[PageSection]:
     yield PageSection("now", "terms", terms_of(view["current"]))
     if view["memory"]:
         yield PageSection("earlier work", "terms", (("memory", view["memory"]),))
-    yield PageSection("what the person did", "terms", terms_of(view["truth"]))
+    yield PageSection("what the person did", "terms", terms_of(view["truth"]), hidden=True)
 
 
 def _answer(kept: str) -> str:

@@ -245,11 +245,12 @@ def _alike(one: Outcome, other: Outcome) -> bool:
 
 
 def _sections(view: View) -> Iterator[PageSection]:
-    """Everything there is, with the right items marked."""
+    """Everything that the agent sees; then the evidence in full, and the rest of the right answer."""
     right = view["gold"]["evidence"]
-    for section in sections_of(view):
-        items = ((f"{name} (evidence)" if name in right else name, text) for name, text in section.items)
-        yield replace(section, items=tuple(items))
+    yield from sections_of({name: value for name, value in view.items() if name != "gold"})
+    documents = (item for section in sections_of({"items": view["items"]}) for item in section.items)
+    yield PageSection("evidence", "terms", tuple(item for item in documents if item[0] in right), hidden=True)
+    yield from (replace(section, hidden=True) for section in sections_of({"gold": view["gold"]}))
 
 
 def _answer(kept: str) -> str:

@@ -155,9 +155,12 @@ class BenchmarkChoice:
 
 
 def is_results(path: Path) -> bool:
-    """Whether a path is a results file, and not a run; raises `UsageError` where it is neither."""
+    """Whether a path is a results file, and not a run in a folder or a log; `UsageError` where it is neither."""
+    from dspy_proact.files.inspect_log import is_inspect_log
     from dspy_proact.kept import Kind, content_of
 
+    if is_inspect_log(path):
+        return False
     content = content_of(path)
     if content.kind in (Kind.RUN, Kind.FILE):
         return content.kind is Kind.FILE
@@ -178,11 +181,11 @@ def results_of(path: Path) -> "Responses | None":
 
 
 def summary_of(path: Path) -> "Summary":
-    """The summary of a run's folder or of a results file; raises likewise."""
+    """The summary of a run in a folder or a log, or of a results file; raises likewise."""
+    from dspy_proact.evaluation.inspect_run import run_at
     from dspy_proact.report import summarize
-    from dspy_proact.runs import RunFolder
 
-    return summarize(results_of(path) or RunFolder(path))
+    return summarize(results_of(path) or run_at(path))
 
 
 def check_of(path: Path, corpus: str | None) -> "ResultsCheck | None":
@@ -195,9 +198,9 @@ def check_of(path: Path, corpus: str | None) -> "ResultsCheck | None":
 
 def _recorded(path: Path) -> str | None:
     """The benchmark of a run, or of a results file; None of what is neither, which its reader refuses."""
-    from dspy_proact.runs import RunFolder
+    from dspy_proact.evaluation.inspect_run import run_at
 
-    folder = RunFolder(path)
+    folder = run_at(path)
     if folder.exists:
         return folder.manifest().identity.benchmark
     return DEFAULT_BENCHMARK if path.is_file() else None

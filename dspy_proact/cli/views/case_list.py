@@ -13,8 +13,9 @@ from rich.cells import cell_len, set_cell_size
 
 from dspy_proact.cli.options.arguments import with_options_of_models
 from dspy_proact.cli.options.benchmark import LEFT_OUT, is_results, summary_of
+from dspy_proact.evaluation.inspect_run import run_at
 from dspy_proact.plain_text import printable
-from dspy_proact.runs import CONTROL, Outcome, RunFolder, cause_lines, causes_of, controls_of, read_run
+from dspy_proact.runs import CONTROL, Outcome, cause_lines, causes_of, controls_of, read_run
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.reporting import Reporting
@@ -48,7 +49,7 @@ class ShownRun:
             self.benchmark, self.name, manifest = source.benchmark, source.model_name, None
             outcomes = (*source.outcomes, *source.controls.outcomes)
         else:
-            self._folder = RunFolder(path)
+            self._folder = run_at(path)
             source = manifest = self._folder.manifest()
             self.benchmark, self.name = manifest.identity.benchmark, manifest.model_name
             run = read_run(self._folder, *([self._reporting.detail] if check else []), check_marks=check)

@@ -16,16 +16,17 @@ Raw = Sequence[tuple[str, str]]
 
 
 def raw_replies(summary: Summary, room: int = REPLY_ROOM) -> Mapping[tuple[str, int], Raw]:
-    """The replies of a run by case and epoch; none of a results file, an older run and a private corpus.
+    """The replies of a run by case and epoch; none of a file, an older run and a private corpus.
 
     A reply that is the response is left out. Raises a `RunError` where the log of calls was changed.
     """
-    if summary.manifest is None or summary.manifest.corpus.private:
+    folder = RunFolder(summary.path)
+    if summary.manifest is None or summary.manifest.corpus.private or not folder.path.is_dir():
         return {}
     outcomes = (*summary.outcomes, *summary.controls.outcomes)
     shown = {(outcome.key, outcome.epoch): outcome.response for outcome in outcomes}
     replies = defaultdict[tuple[str, int], list[tuple[str, str]]](list)
-    for call in RunFolder(summary.path).calls():
+    for call in folder.calls():
         if call.key is None or (case := (call.key.case, call.key.epoch)) not in shown:
             continue
         parts = [*map(part_text, call.parts)]

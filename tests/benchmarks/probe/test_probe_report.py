@@ -42,10 +42,12 @@ def summary_of(path, *answers, corpus=CORPUS, **settings):
 
 def test_a_case_is_read_with_its_world_its_documents_its_actions_and_what_is_right(tmp_path):
     summary = summary_of(tmp_path, GOOD)
-    world, documents, actions, gold = Reading.of(summary.outcomes[0], "probe").sections
+    world, documents, actions, evidence, gold = Reading.of(summary.outcomes[0], "probe").sections
     assert world.items[:2] == (("person", "Mira Solberg"), ("occupation", "archivist"))
     email = "kind: email\nsubject: Maps\nsender: mira\ntimestamp: 2025-03-10T09:00:00\nbody: The maps are waiting."
-    assert documents.items[0] == ("item_a1 (evidence)", email)
+    assert documents.items[0] == evidence.items[0] == ("item_a1", email)
+    assert [name for name, _ in evidence.items] == ["item_a1", "item_b2"]
+    assert [section.hidden for section in (world, documents, actions, evidence, gold)] == [False] * 3 + [True] * 2
     assert [name for name, _ in actions.items] == ["request_key", "send_note"]
     right = dict(gold.items)
     assert "who blocker: Tom Brandt, facilities\n" in right["facets"]

@@ -109,7 +109,7 @@ def sections(view: View) -> Iterator[PageSection]:
     yield PageSection("conversation", "chat", tuple(messages))
     if rubric := view.get("rubric"):
         criteria = ((str(grade), rubric.get(f"{grade.lower()}_criteria")) for grade in Grade)
-        yield PageSection("rubric", "terms", tuple((grade, text) for grade, text in criteria if text))
+        yield PageSection("rubric", "terms", tuple((grade, text) for grade, text in criteria if text), hidden=True)
 
 
 def grounds(verdict: VerdictRecord) -> Grounds:

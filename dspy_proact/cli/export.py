@@ -1,0 +1,81 @@
+"""`dspy-proact export`: a run as a file for other tools."""
+
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from dspy_proact.cli.next_step import Next, say_next
+from dspy_proact.cli.options import option
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, BenchmarkChoice
+from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.cli.views.message import say
+from dspy_proact.errors import UsageError
+from dspy_proact.exchange.forms import FORMS, Form
+
+_FOLDER = Path("exports")
+"""Where a file goes that is not named: not among runs, so that a pattern of runs stays one."""
+_OPENED = {"eval": "inspect view start --log-dir {folder}"}
+"""What a person types to open the file with the tool that the format is of, by the format."""
+_ALIKE = groupby(FORMS.items(), key=lambda form: form[1].about)
+_ABOUT = "; ".join(f"{', '.join(name for name, _ in forms)}: {about}" for about, forms in _ALIKE)
+
+
+@verb(
+    "export",
+    Section(
+        Heading.OUTPUT,
+        click.Option(["--format", "form"], type=click.Choice(list(FORMS)), required=True, help=f"{_ABOUT}."),
+        option.file("--out", "The file; - for standard output. Default: in exports/, named by the run or the format."),
+    ),
+    READ_BENCHMARK,
+    first="--format --out --benchmark",
+    example="dspy-proact export runs/mine --format csv",
+    brief="Write a run as a file for other tools.",
+)
+@click.argument("run", type=click.Path(path_type=Path))
+def export(run: Path, form: str, out: Path | None, chosen: BenchmarkChoice) -> None:
+    """Write RUN, the folder of a run, as a file. An existing file of that name is replaced."""
+    from dspy_proact.evaluation.inspect_run import run_at
+    from dspy_proact.report import summarize
+
+    chosen.require(run)
+    folder, wanted = run_at(run), FORMS[form]
+    summary = summarize(folder)
+    # Called like the folder of the run, however that was named.
+    path = out or _FOLDER / (wanted.name(summary) if wanted.name else f"{run.resolve().name}{wanted.ending}")
+    with TemporaryDirectory() as scratch:
+        if out == option.STANDARD_OUTPUT:
+            if wanted.beside:
+                raise UsageError(f"--out -: {form} is two files; name the first with --out")
+            path = Path(scratch) / "export"
+        elif out:
+            _require_free(out, run, wanted)
+        else:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise UsageError(f"{path.parent}: cannot be made: {error.strerror}; name a file with --out") from error
+        for lost in wanted.write(folder, summary, path):
+            say(f"Not in the file: {lost}")
+        if out == option.STANDARD_OUTPUT:
+            click.echo(path.read_bytes(), nl=False)
+            return
+    click.echo(str(path))
+    if wanted.beside:
+        say(f"Its rows are in {path.with_name(path.stem + wanted.beside)}.")
+    if form == "official":
+        say_next(Next.EXPORTED, file=path)
+    elif form in _OPENED:
+        say(f"To open it: {_OPENED[form].format(folder=path.parent)}")
+    else:
+        say(f"The table is in {path}.")
+
+
+def _require_free(out: Path, run: Path, wanted: Form) -> None:
+    from dspy_proact.kept import refuse_overwrite
+
+    refuse_overwrite(out, run)
+    if wanted.beside:
+        refuse_overwrite(out.with_name(out.stem + wanted.beside), run)

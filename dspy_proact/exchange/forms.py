@@ -1,0 +1,71 @@
+"""The forms in which a run is exported, by the names that a person types; imports nothing slow before it writes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dspy_proact.errors import UsageError
+
+if TYPE_CHECKING:
+    from dspy_proact.report.summary import Summary
+    from dspy_proact.runs import RunFolder
+
+Writer = Callable[["RunFolder", "Summary", Path], Sequence[str]]
+"""Writes a run to a path; gives what the file cannot hold, a line each. A `UsageError` where it cannot be written."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of other tools."""
+
+    about: str
+    """What the file is, a few words."""
+    ending: str
+    """Of the name of the file, which is otherwise that of the run."""
+    write: Writer
+    name: "Callable[[Summary], str] | None" = None
+    """The name of the file, or its path below a folder, where the tool wants its own."""
+    beside: str = ""
+    """Of a second file: what stands after the stem of the first; empty for none."""
+
+
+def _of(module: str, function: str) -> Callable[..., Any]:
+    """A function of this room, imported at its first call."""
+
+    def call(*args: Any) -> Any:
+        return getattr(import_module(f"dspy_proact.exchange.{module}"), function)(*args)
+
+    return call
+
+
+def _table(function: str) -> Writer:
+    def write(_: "RunFolder", summary: "Summary", path: Path) -> Sequence[str]:
+        getattr(import_module("dspy_proact.report.export"), function)(summary, path)
+        return ()
+
+    return write
+
+
+def _official(folder: "RunFolder", summary: "Summary", path: Path) -> Sequence[str]:
+    from dspy_proact.evaluation.registry import benchmark_of
+
+    results = (declared := benchmark_of(summary.benchmark)).results
+    if results is None or results.write is None:
+        raise UsageError(f"{summary.path}: {declared.name} has no official format; use csv or parquet as the `format`")
+    return results.write(folder, summary, path)
+
+
+FORMS: Mapping[str, Form] = {
+    "official": Form("a results file of the benchmark's own evaluator", ".jsonl", _official),
+    "csv": Form("a row per verdict", ".csv", _table("export_csv")),
+    "parquet": Form("a row per verdict", ".parquet", _table("export_parquet")),
+    "eval": Form(
+        "a log of Inspect",
+        ".eval",
+        _of("inspect_log", "export_inspect"),
+        name=_of("inspect_log", "log_name"),
+    ),
+}
+"""By name, in the order of the help."""
