@@ -83,10 +83,10 @@ def _escaped(text: str) -> str:
 def cleaned(text: str) -> str:
     """A stranger's text without what no reader sees and a model or a terminal may obey; line breaks are plain.
 
-    For texts that are kept: `printable` is for those that are shown, and makes such characters visible.
+    For texts that are kept, in NFC: `printable` is for those that are shown, and makes such characters visible.
     """
     text = re.sub("\r\n?|[\u2028\u2029]", "\n", encodable(text))
-    return _UNSEEN.sub("", text)
+    return unicodedata.normalize("NFC", _UNSEEN.sub("", text))
 
 
 def spelled(error: UnicodeError) -> tuple[str, int]:

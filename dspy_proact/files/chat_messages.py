@@ -72,8 +72,9 @@ class Node:
         if isinstance(self.value, dict):
             fields = cast("dict[str, object]", self.value)
             for name in names:
-                if fields.get(name) not in (None, "", [], {}):
-                    return Node(self.line, f"{self.path}.{name}" if self.path else name, fields[name]).decoded()
+                value = fields.get(name)
+                if value or isinstance(value, int | float):
+                    return Node(self.line, f"{self.path}.{name}" if self.path else name, value).decoded()
         return None
 
     def within(self, *names: str) -> "Node | None":
@@ -107,17 +108,26 @@ class Node:
 
         Spans of MLflow, exports of Langfuse and cells of tables hold JSON as a text.
         """
+        if not isinstance(self.value, str) or not self.value.lstrip().startswith(("{", "[", '"{')):
+            return self
         node = self
         for _ in range(_DEEPEST):
             text = node.value.strip() if isinstance(node.value, str) else ""
             if not text.startswith(("{", "[", '"{')) or not text.endswith(("}", "]", '}"')):
                 break
-            try:
-                value = strict_json(text, lambda problem, _: self.error(problem))
-            except json.JSONDecodeError:
-                break
-            node = Node(self.line, self.path, value)
+            node = Node(self.line, self.path, node.parsed())
         return node if node.is_object or node.is_list else self
+
+    def parsed(self) -> object:
+        """What a text holds as JSON; the value as it is where it is no text, or none that is JSON."""
+        try:
+            return (
+                strict_json(self.value, lambda problem, _: self.error(problem))
+                if isinstance(self.value, str)
+                else self.value
+            )
+        except json.JSONDecodeError:
+            return self.value
 
 
 @dataclass(frozen=True)
@@ -168,7 +178,7 @@ def messages_of(node: Node) -> tuple[LoggedMessage, ...]:
 
 def message_of(node: Node) -> LoggedMessage:
     """A message in one of the forms that the module's docstring lists; raises as `messages_of`."""
-    if node.is_list:
+    if node.is_list and is_message(node):
         role, text = list(node.elements())
         return LoggedMessage(_role(role), cleaned(text.text()))
     if not node.is_object:

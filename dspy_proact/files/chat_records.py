@@ -61,6 +61,8 @@ _SPEAKER = ("name", "speaker_name", "author_name", "sender_name")
 _THREAD = ("session_id", "thread_id", "conversation_id")
 """In the metadata of a LangSmith run."""
 _MLFLOW_SESSION = "mlflow.trace.session"
+_SPAN = ("mlflow.spanInputs", "mlflow.spanOutputs")
+"""Attributes of a span; each is a JSON in a text, that of a text too."""
 _NO_CONVERSATION = ("EVENT", "TOOL", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL")
 """Types of a Langfuse observation."""
 _INNER = 5
@@ -245,8 +247,11 @@ def _mlflow(record: Node) -> Messages:
             attributes = span.at("attributes")
             if span.is_object and attributes and attributes.is_object:
                 fields = cast("dict[str, object]", attributes.value)
+                fields = {
+                    name: Node(span.line, f"{span.path}.attributes.{name}", fields.get(name)).parsed() for name in _SPAN
+                }
                 flat.append(Node(span.line, span.path, {**cast("dict[str, object]", span.value), **fields}))
-        return _best(flat, "mlflow.spanInputs", "mlflow.spanOutputs", ("parent_span_id", "parent_id"))
+        return _best(flat, *_SPAN, ("parent_span_id", "parent_id"))
     if question := record.at("request"):
         return _both(question, record.at("response"))
     raise Unusable("the trace has neither spans nor a request")
@@ -283,7 +288,7 @@ def _both(question: Node, answer: Node | None) -> Messages:
 def _question(node: Node, depth: int) -> Messages:
     """The messages of an input: its own, those in a field of a known name, or its one text, which the user wrote."""
     if isinstance(node.value, str):
-        return (LoggedMessage("user", cleaned(node.value)),)
+        return (LoggedMessage("user", _plain(node.value)),)
     if listed := _listed(node):
         return listed
     if is_message(node):
@@ -298,7 +303,7 @@ def _question(node: Node, depth: int) -> Messages:
 def _answer(node: Node, depth: int) -> Messages:
     """The messages of an output, likewise; its one text is the assistant's."""
     if isinstance(node.value, str):
-        return (LoggedMessage("assistant", cleaned(node.value)),)
+        return (LoggedMessage("assistant", _plain(node.value)),)
     if listed := _listed(node):
         return listed
     if is_message(node):
@@ -310,6 +315,12 @@ def _answer(node: Node, depth: int) -> Messages:
     if node.is_object and depth and (inner := node.at("message", *_ANSWER) or _only_field(node)):
         return _answer(inner, depth - 1)
     raise Unusable(f"the output holds neither messages nor a text of the assistant; {_fields(node)}")
+
+
+def _plain(text: str) -> str:
+    if text.startswith(("{'", "[{'")):
+        raise Unusable("a value of Python stands in it as text, as in a table of traces saved as CSV; save it as JSON")
+    return cleaned(text)
 
 
 def _listed(node: Node) -> Messages:

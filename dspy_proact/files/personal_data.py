@@ -151,9 +151,9 @@ class _Pieces:
             for word in text.split() if kind == "NAME" else ():
                 if word.lower() not in NO_NAMES | PARTICLES:
                     texts[kind, word] = None
-        texts = {(kind, text): None for kind, text in texts if len(text) >= _SHORTEST.get(kind, 5)}
         for kind, text in sorted(texts, key=lambda one: -len(one[1])):  # the longest first
-            self._take_out(kind, text)
+            if len(text) >= _SHORTEST.get(kind, 5):
+                self._take_out(kind, text)
         return len(self._pieces) > count
 
     def take_out(self, kind: DataKind, text: str) -> bool:

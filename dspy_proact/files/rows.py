@@ -29,8 +29,8 @@ from dspy_proact.plain_text import shortened, shown
 
 _MAX_DEPTH = 64
 """Levels of nesting; the official rows of one benchmark have six."""
-_MAX_DIGITS = 18
-"""Digits that always fit a signed integer of 64 bits."""
+_MAX_DIGITS = 19
+"""Digits of the largest signed integer of 64 bits; nanoseconds since 1970, as traces have them, are as long."""
 _MIB = 2**20
 _LONGEST_LINE = 64 * _MIB
 """Bytes, more than any line of a corpus has; a device or a pipe may have no end."""
@@ -303,9 +303,9 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _bounded_integer(text: str) -> int | _Flaw:
     count = len(text.removeprefix("-"))
-    return (
-        int(text) if count <= _MAX_DIGITS else _Flaw(f"an integer may have at most {_MAX_DIGITS} digits, not {count}")
-    )
+    if count > _MAX_DIGITS:
+        return _Flaw(f"an integer may have at most {_MAX_DIGITS} digits, not {count}")
+    return number if -(2**63) <= (number := int(text)) < 2**63 else _Flaw("an integer must fit 64 bits")
 
 
 def _problem(item: object, depth: int) -> str | None:

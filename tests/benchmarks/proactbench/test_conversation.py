@@ -154,7 +154,7 @@ REFUSED = {
     "a message a line": ('{"role": "user", "content": "a"}\n{"role": "user"}', ["line 2", "'content'", "missing"]),
     "a broken line": (lines(MESSAGES[0]) + '{"role": "assistant",', ["line 2", "not JSON"]),
     "broken JSON": ('[{"role": "user",', ["line 1", "not JSON", "User:"]),
-    "a number without end": (f'[{{"role": {"1" * 5000}}}]', ["[0].role", "at most 18 digits, not 5000"]),
+    "a number without end": (f'[{{"role": {"1" * 5000}}}]', ["[0].role", "at most 19 digits, not 5000"]),
     "too deep": (f'[{{"user": {"[" * 99999}', ["levels deep"]),
     "key twice": ('[{"user": "a", "user": "b"}]', ["twice"]),
     "lone surrogate": ('[{"role": "user", "content": "\\ud800"}]', ["[0].content", "lone surrogate"]),
