@@ -77,6 +77,11 @@ def locate_quotes(evidence: Iterable[str], text: str) -> tuple[Quote, ...]:
     return tuple(islice(passage.within_budget(quotes), _MOST_QUOTES))
 
 
+def is_unspaced(letter: str) -> bool:
+    """Whether a letter is of a script without blanks, in which each is a word."""
+    return _UNSPACED_LETTER.match(letter) is not None
+
+
 def locate(entry: str, passage: "Passage") -> Iterator[Quote]:
     """The quotes in one string of a judge, each located lazily: every one costs a search of the text."""
     if (quote := passage.quote(entry)).start is not None:

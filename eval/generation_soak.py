@@ -3,12 +3,12 @@
     python eval/generation_soak.py --kills 50
     python eval/generation_soak.py --kills 50 --of probe
 
-Dialogues of ProactBench, or people with tasks of PROBE, are made at a simulated provider, which answers as the stand-in
-does; or notes of a made-up benchmark, by answers that break rules now and then. The making has 32 calls in flight and
-is killed (SIGKILL) at random moments: when as many requests have come as a seed draws, half of the time while later
-ones get no answer. The same call goes on each time. At the end the files must be those of a corpus that nobody killed,
-the time it was begun apart, no logged call may have been sent again, and the provider must have counted at most 32
-calls a kill beyond it.
+Dialogues of ProactBench, what its bundled logs show, or people with tasks of PROBE, are made at a simulated provider,
+which answers as the stand-in does; or notes of a made-up benchmark, by answers that break rules now and then. The
+making has 32 calls in flight and is killed (SIGKILL) at random moments: when as many requests have come as a seed
+draws, half of the time while later ones get no answer. The same call goes on each time. At the end the files must be
+those of a corpus that nobody killed, the time it was begun apart, no logged call may have been sent again, and the
+provider must have counted at most 32 calls a kill beyond it.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from support.provider import SimulatedProvider, killed, slow
 from dspy_proact import Gate, Generation, ModelSpec
 
 WIDTH, SEED = 32, 20261128
-ITEMS = {"proactbench": (20, 2), "probe": (6, 1), "notes": (60, 8)}
+ITEMS = {"proactbench": (20, 2), "logs": (9, 2), "probe": (6, 1), "notes": (60, 8)}
 """By what is made, how many items, and how many of a quick check."""
 
 
@@ -74,7 +74,9 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--quick", action="store_true", help="2 kills of the smallest corpus")
     parser.add_argument("--of", choices=ITEMS, default="proactbench", help="notes are of a made-up benchmark")
-    parser.add_argument("--items", type=int, help="to make: 20 dialogues by default, 6 people, or 60 notes")
+    parser.add_argument(
+        "--items", type=int, help="to make: 20 dialogues by default, 9 conversations, 6 people, or 60 notes"
+    )
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--at", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -52,7 +52,8 @@ def brief(chosen: BenchmarkChoice, model: NamedModel, about: Path | None, gate: 
     ROLES,
     Section(
         Heading.CASES,
-        option.path("--brief", "Brief in TOML, as `generate brief` drafts it. Default: a bundled one."),
+        option.path("--brief", "Brief in TOML. Default: a bundled one."),
+        option.path("--logs", "Logs in which needs are found, or `sample`."),
         option.number("--items", _NUMBER, "How many to make. Default: 20, fewer if embedded."),
         option.number("--dialogues", _NUMBER, "The same as --items, for benchmarks that make dialogues."),
         option.number("--people", _NUMBER, "The same as --items, for benchmarks that make people."),
@@ -74,7 +75,7 @@ def brief(chosen: BenchmarkChoice, model: NamedModel, about: Path | None, gate: 
     ),
     GATE,
     option.output("the corpus. Default: corpora/NAME--ID", "the forecast, or what was made,"),
-    first="--benchmark --brief --model --role --judge --items --set --proof --max-usd --out --dry-run",
+    first="--benchmark --brief --logs --model --role --judge --items --set --proof --max-usd --out --dry-run",
     example="dspy-proact generate --brief brief.toml --model openai/gpt-5.4 \\\n"
     "    --role assistant=openai/gpt-4o --dry-run",
     brief="Make a corpus of your own, with proof.",
@@ -86,6 +87,7 @@ def generate(
     judge: NamedModel,
     roles: NamedRoles,
     brief: Path | None,
+    logs: Path | None,
     items: int | None,
     dialogues: int | None,
     people: int | None,
@@ -96,7 +98,7 @@ def generate(
     gate: "Gate",
     output: option.Output,
 ) -> int:
-    """Make a corpus from a brief, and prove that it measures something.
+    """Make a corpus from a brief or of logs, and prove that it measures something.
 
     Repeat the command to resume, or with more --items to go on. Without a brief and a model the embedded stand-in
     shows how it works; it measures nothing. `generate brief` drafts a brief.
@@ -108,27 +110,30 @@ def generate(
     declared, models = chosen.known(), model.specs(EMBEDDED)
     if len({name for name, _ in settings}) < len(settings):
         raise UsageError("--set: names a field twice; give each once")
-    if brief is None and not all(spec.name == EMBEDDED for spec in models):
+    if brief is None and logs is None and not all(spec.name == EMBEDDED for spec in models):
         say("No --brief is named; the bundled one is used.")
     generation = Generation(
         brief,
         models,
         {name: _spec(role, models) for name, role in roles.items()},
         _spec(judge, models) if judge != NamedModel(judge.flag) else None,
-        items=_items(declared, {"--items": items, "--dialogues": dialogues, "--people": people}),
+        items=_items(declared, {"--items": items, "--dialogues": dialogues, "--people": people}, of_logs=bool(logs)),
         seed=seed,
         proof=proof,
         language=language,
         settings={name: toml_value(value) for name, value in settings},
         gate=gate,
         benchmark=declared,
+        logs=logs,
     )
     return generation_shown(generation, output)
 
 
-def _items(declared: "Benchmark[Any, Any]", numbers: Mapping[str, int | None]) -> int | None:
+def _items(declared: "Benchmark[Any, Any]", numbers: Mapping[str, int | None], of_logs: bool) -> int | None:
     """How many are to be made, by whatever option says so; None where none does."""
     named = {flag: number for flag, number in numbers.items() if number}
+    if of_logs and (wrong := next((flag for flag in named if flag != "--items"), None)):
+        raise UsageError(f"{wrong}: with --logs use --items, the most conversations to read")
     making = declared.corpus.making and declared.corpus.making()
     if making and (wrong := next((flag for flag in named if flag not in ("--items", f"--{making.items}")), None)):
         noun = wrong.removeprefix("--")

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from dspy_proact.evidence import is_unspaced
 from dspy_proact.files.chats import LoggedChat
 from dspy_proact.files.personal_names import NAME_RULES, NO_NAMES, PARTICLES, name_at
 from dspy_proact.files.personal_rules import RULES, DataKind, digits_of
@@ -157,15 +158,18 @@ class _Pieces:
         return len(self._pieces) > count
 
     def take_out(self, kind: DataKind, text: str) -> bool:
-        """Take out a text wherever it stands as words of its own, a German genitive included; whether it does."""
+        """Take out a text wherever it stands as words of its own, a German genitive included; whether it does.
+
+        In scripts without blanks no word stands by itself, and it is taken out wherever it stands.
+        """
         self._known[kind, text] = None
         return self._take_out(kind, text)
 
     def _take_out(self, kind: DataKind, text: str) -> bool:
         words = r"\s+".join(map(re.escape, text.split()))
         genitive = "s?" if kind == "NAME" else ""
-        start = r"(?<!\w)" if text[:1].isalnum() else ""
-        end = rf"(?={genitive}(?!\w|[.,-]\d))" if text[-1:].isalnum() else ""
+        start = r"(?<!\w)" if text[:1].isalnum() and not is_unspaced(text[0]) else ""
+        end = rf"(?={genitive}(?!\w|[.,-]\d))" if text[-1:].isalnum() and not is_unspaced(text[-1]) else ""
         alike = kind != "NAME" or text.lower() in _WORDS_TOO
         pattern = re.compile(f"{start}{words}{end}", 0 if alike else re.IGNORECASE)
         stands = False

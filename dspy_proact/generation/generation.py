@@ -86,9 +86,12 @@ class Generation:
         settings: Values of fields of the brief in place of its own, by dotted name, such as `dialogue.turns`.
         gate: How calls are made, and what they may cost.
         benchmark: By its name, the path of its file, or itself.
+        logs: A file or folder of logged conversations, in which needs are looked for, in place of writing dialogues;
+            `sample` for the bundled ones. A model other than the embedded one needs a `brief` of the product then.
 
     Raises:
         UsageError: The brief cannot be used, models cannot be called as asked, or the benchmark makes no corpora.
+        CorpusError: No conversation of the logs can be used.
 
     Attributes:
         claim_file: Claims the folder.
@@ -112,10 +115,11 @@ class Generation:
         settings: Mapping[str, Any] | None = None,
         gate: Gate | None = None,
         benchmark: Benchmark[Any, Any] | str | None = None,
+        logs: str | Path | None = None,
     ):
         if (items is not None and items < 1) or proof not in PROOFS:
             raise UsageError(f"`items` must be 1 or more, and `proof` one of {', '.join(PROOFS)}")
-        self.declared = benchmark_named(benchmark)
+        self.declared, self.logs = benchmark_named(benchmark), Path(logs) if logs else None
         self.making = self.making_of(self.declared)
         self.brief = self.making.read(brief, language)
         if settings:
@@ -136,7 +140,11 @@ class Generation:
         self._specs = {name: self._specs_of(name, named, arguments, specs) for name in self.maker.roles}
         self.models = self._opened(None)
         embedded = all(model.embedded for model in _all(self.models))
-        self.items = items or (self.making.number_of_stand_in if embedded else self.making.number)
+        usual = self.making.number_of_stand_in if embedded else self.making.number
+        self.items = min(items or usual, self.making.most or items or usual)
+        if logs and brief is None and not embedded:
+            mend = "`brief`: name that of your product, by which needs are found; `generate brief` drafts one"
+            raise UsageError(f"{mend} of a page about it")
         if embedded and (field := self.making.beyond_stand_in(self.brief)):
             own = f"whose {field!r} is not that of the bundled one"
             raise UsageError(f"the stand-in cannot write from this brief, {own}; name a `model`")
@@ -149,7 +157,12 @@ class Generation:
         """How slots are filled; raises a `UsageError` where the benchmark makes no corpora."""
         if declared.corpus.making is None:
             raise UsageError(f"{declared.name}: no corpora can be made of it; name another `benchmark`")
-        return declared.corpus.making()
+        making: Making = declared.corpus.making()
+        if self.logs is None:
+            return making
+        if making.logs is None:
+            raise UsageError(f"{declared.name}: no corpora can be made of `logs`; leave them out")
+        return making.logs.making(self.logs)
 
     def _specs_of(
         self, role: str, named: Mapping[str, ModelSpec | str], arguments: Mapping[str, str], specs: Sequence[ModelSpec]

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
@@ -167,10 +168,25 @@ class Making:
     """Items that are made where a person does not say."""
     number_of_stand_in: int = 6
     """Likewise, where the embedded model plays all roles."""
+    most: int | None = None
+    """Items that there can be; None for any number."""
+    logs: "LogMaking | None" = None
+    """How a corpus is made of logged conversations; None where none can be."""
     publishing: Callable[[], Any] | None = None
     """Gives how corpora are published, a `publish.publishing.Publishing`; None where none can be."""
     beyond_stand_in: Callable[[Any], str | None] = lambda _: None
     """The first field of a brief that the embedded model cannot follow, such as `product.text`; None where it can."""
+
+
+@dataclass(frozen=True)
+class LogMaking:
+    """What a benchmark declares that can make corpora of logged conversations, one in each slot."""
+
+    making: Callable[[Path], Making]
+    """Of a file or folder of logs; raises a `CorpusError` where none of it can be used. The briefs that it reads have a
+    section `logs`, by which a corpus is known to be of logs."""
+    publishing: Callable[[], Any] | None = None
+    """Gives how such corpora are published, a `publish.publishing.Publishing`; None where none can be."""
 
 
 def joint_fingerprint(programs: Iterable[Program]) -> str:

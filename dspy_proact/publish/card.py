@@ -9,12 +9,14 @@ from dspy_proact.audit.check import AuditCheck
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.models import EMBEDDED
 from dspy_proact.publish.markdown import code, table_lines, unmarked
-from dspy_proact.publish.publishing import DataTable, Description, Owner, PublicationRecord, Publishing, ReviewCounts
+from dspy_proact.publish.publishing import DataTable, Description, Owner, PublicationRecord, Publishing
 from dspy_proact.report.numbers import counted
 
 SPLIT = "test"
 FRAMEWORK = "dspy-proact"
 NOBODY = "Models wrote it and audited it. Nobody has reviewed it."
+COLLECTED = "People wrote the user messages; models chose the triggers and wrote the rubrics. Nobody has reviewed it."
+"""Of a corpus that was collected."""
 _SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
 _LANGUAGES = (
     "Arabic ar, Bengali bn, Bulgarian bg, Catalan ca, Chinese zh, Croatian hr, Czech cs, Danish da, Dutch nl, "
@@ -65,10 +67,11 @@ def yaml_of(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def reviewed_by(reviews: ReviewCounts | None) -> str:
+def reviewed_by(facts: CardFacts) -> str:
     """What people have said of the corpus, or that nobody has; with its denominators."""
+    reviews = facts.record.reviews
     if reviews is None:
-        return NOBODY
+        return COLLECTED if facts.description.collected else NOBODY
     text = (
         f"{counted(reviews.reviewers, 'person', 'people')} reviewed {reviews.reviewed} of {reviews.items} items as "
         f"models wrote them: {reviews.accepted} accepted, {reviews.edited} edited, {reviews.rejected} rejected and "
@@ -96,10 +99,12 @@ def _front_matter(facts: CardFacts) -> Iterator[str]:
         yield f"language: {yaml_of([facts.language_code])}"
     yield f"size_categories: {yaml_of([size])}"
     yield f"annotations_creators: {yaml_of(['machine-generated'])}"
-    yield f"language_creators: {yaml_of(['machine-generated'])}"
+    creators = ["found"] if facts.description.collected else ["machine-generated"]
+    yield f"language_creators: {yaml_of(creators)}"
     yield f"source_datasets: {yaml_of(['original'])}"
     yield f"task_categories: {yaml_of(['text-generation'])}"
-    yield f"tags: {yaml_of(['benchmark', 'synthetic', 'proactive-assistants', FRAMEWORK, facts.declared.name])}"
+    kind = [] if facts.description.collected else ["synthetic"]
+    yield f"tags: {yaml_of(['benchmark', *kind, 'proactive-assistants', FRAMEWORK, facts.declared.name])}"
     yield "configs:"
     for table in facts.tables:
         yield f"- config_name: {table.name}"
@@ -117,7 +122,7 @@ def _body(facts: CardFacts) -> Iterator[str]:
     yield ""
     yield f"{description.purpose} Made with `dspy-proact generate` in the form of {facts.declared.name}."
     yield ""
-    yield f"**{stand_in(facts)}{reviewed_by(record.reviews)}**"
+    yield f"**{stand_in(facts)}{reviewed_by(facts)}**"
     yield ""
     yield f"Benchmark data: it should never be in training data. Canary GUID {record.canary}"
     yield ""
@@ -205,7 +210,8 @@ def licences(facts: CardFacts) -> Iterator[str]:
     models = sorted({name for names in facts.models.values() for name in names})
     stated = f" Its owner states: {code(facts.owner.terms, 400)}." if facts.owner.terms else ""
     unstated = "" if stated else " Their providers' terms may limit what output is used for; the owner states none."
-    yield f"- Texts were written by {', '.join(map(code, models))}.{stated}{unstated}"
+    texts = "Rubrics" if facts.description.collected else "Texts"
+    yield f"- {texts} were written by {', '.join(map(code, models))}.{stated}{unstated}"
 
 
 def held_back_card(record: PublicationRecord) -> str:

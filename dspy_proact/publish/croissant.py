@@ -30,6 +30,7 @@ _CONTEXT: dict[str, Any] = {
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "name": {"@container": "@language"},
 }
+_NO_PEOPLE = "None is known: models wrote the people in it, from personas."
 """The `@context` of the specification."""
 _FORMATS = {"jsonl": "application/jsonlines", "json": "application/json"}
 _TYPES = {str: "sc:Text", bool: "sc:Boolean", int: "sc:Integer", float: "sc:Float"}
@@ -52,15 +53,15 @@ def croissant(facts: CardFacts, files: Mapping[str, str], rows: Mapping[str, Seq
         "name": unmarked(record.title),
         "description": f"{description.purpose} Benchmark data, never for training. Canary GUID {record.canary}",
         "version": "1.0.0",
-        "keywords": ["benchmark", "synthetic", FRAMEWORK, facts.declared.name],
+        "keywords": ["benchmark", *([] if description.collected else ["synthetic"]), FRAMEWORK, facts.declared.name],
         "citeAs": f"{unmarked(record.title)}, made with dspy-proact {record.dspy_proact}, {record.corpus[:16]}",
         "creator": creator,
         **{name: value for name, value in stated.items() if value},
         "rai:dataCollection": description.method,
-        "rai:dataAnnotationProtocol": reviewed_by(record.reviews),
+        "rai:dataAnnotationProtocol": reviewed_by(facts),
         "rai:dataUseCases": list(description.uses),
         "rai:dataLimitations": list(description.limits),
-        "rai:personalSensitiveInformation": "None is known: models wrote the people in it, from personas.",
+        "rai:personalSensitiveInformation": description.collected or _NO_PEOPLE,
         "distribution": [
             {
                 "@type": "cr:FileObject",

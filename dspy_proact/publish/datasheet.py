@@ -47,7 +47,8 @@ def _composition(facts: CardFacts) -> Iterator[str]:
     yield ""
     yield f"- Language: {code(facts.description.language)}"
     yield f"- Recommended split: all of it is for testing. {held_back(facts)}"
-    yield "- Models wrote the people in it, from personas; generating it collected nothing from people."
+    people = "Models wrote the people in it, from personas; generating it collected nothing from people."
+    yield f"- {facts.description.collected or people}"
 
 
 def _collection(facts: CardFacts) -> Iterator[str]:
@@ -63,7 +64,7 @@ def _collection(facts: CardFacts) -> Iterator[str]:
 
 
 def _labelling(facts: CardFacts) -> Iterator[str]:
-    yield f"{stand_in(facts)}{reviewed_by(facts.record.reviews)}"
+    yield f"{stand_in(facts)}{reviewed_by(facts)}"
     if facts.record.reviews and facts.record.reviews.edited:
         yield ""
         yield "`edits.jsonl` has what models wrote beside what people made of it."

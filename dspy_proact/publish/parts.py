@@ -120,7 +120,8 @@ class Source:
             raise RunError(f"{folder}: is not finished; repeat the command that started it")
         declared = benchmark_of(claim.identity.benchmark, benchmark)
         making: Making | None = declared.corpus.making and declared.corpus.making()
-        publishing: Publishing | None = making and making.publishing and making.publishing()
+        of = making and (making.logs if "logs" in claim.identity.brief else making)
+        publishing: Publishing | None = of and of.publishing and of.publishing()
         if publishing is None or declared.name != claim.identity.benchmark:
             raise UsageError(f"{folder}: of {claim.identity.benchmark!r}, whose corpora {declared.name} cannot publish")
         texts = dict[str, str]()
@@ -182,7 +183,11 @@ class Source:
 
     def files(self, part: CorpusPart) -> dict[str, str]:
         """The files of a part: data, who wrote it, and what people changed."""
-        items = [_public_item(record, part.canary) for record in self.records if record.key in part.slots]
+        items = [
+            _public_item(record, part.canary, self.publishing.unhashed)
+            for record in self.records
+            if record.key in part.slots
+        ]
         edits = [
             Edit(item=item.key, field=own.name, before=own.text, after=after, canary=part.canary)
             for item in (self.reviewed.items if self.reviewed else ())
@@ -262,7 +267,7 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     return [_renamed(inner, names) for inner in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
-def _public_item(record: ItemRecord, canary: str) -> PublicItem:
+def _public_item(record: ItemRecord, canary: str, unhashed: Sequence[str]) -> PublicItem:
     assert record.key is not None, "an item of a part was made"
     assert record.attempt is not None, "likewise"
     authors = [
@@ -271,7 +276,7 @@ def _public_item(record: ItemRecord, canary: str) -> PublicItem:
             turn=author.turn,
             role=author.role,
             model=public_name(author.model),
-            prompt=author.prompt,
+            prompt=None if author.stage in unhashed else author.prompt,
             broke_rules=bool(author.broken),
         )
         for author in record.authors

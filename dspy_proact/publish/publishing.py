@@ -76,6 +76,8 @@ class Description:
     """Licences of what it was made from, a sentence each."""
     product: str = ""
     """The owner's own text that it is about; empty for none."""
+    collected: str = ""
+    """What people wrote of it, and for what; empty where models wrote all."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,9 @@ class Publishing:
     """Likewise of what is held back together."""
     further: Callable[[Mapping[str, str]], Mapping[str, str]] = lambda _: {}
     """Tables that loaders read more easily, by the name of their file, made of the files of a part."""
+
+    unhashed: Sequence[str] = ()
+    """Stages whose prompts hold what is not published: by a hash of them others could try what stood there."""
 
     @property
     def private(self) -> set[str]:
@@ -155,8 +160,8 @@ class PublicAuthor(Frozen):
     turn: int
     role: str
     model: str
-    prompt: str
-    """sha256 of the messages."""
+    prompt: str | None
+    """sha256 of the messages; None where they hold what is not published."""
     broke_rules: bool
     """Whether it broke a rule, so that it was not used as it is."""
 

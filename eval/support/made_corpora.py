@@ -2,12 +2,14 @@
 
 from dspy_proact import Gate, Generation, ModelSpec
 from dspy_proact.benchmarks.proactbench.generation import making as proactbench
+from dspy_proact.benchmarks.proactbench.generation.brief import brief_of
+from dspy_proact.benchmarks.proactbench.logs import making as logs
 from dspy_proact.benchmarks.probe.generation import making as probe
 from support.provider import Received, Scripted
 
 CHARACTERS_A_TOKEN = 4
-ROLES = {"proactbench": proactbench.ROLES, "probe": probe.ROLES}
-"""By benchmark."""
+ROLES = {"proactbench": proactbench.ROLES, "logs": logs.ROLES, "probe": probe.ROLES}
+"""By benchmark, of its logs too."""
 
 
 def as_stand_in(received: Received, most: int | None = None, benchmark: str = "proactbench") -> Scripted:
@@ -31,7 +33,7 @@ def as_stand_in(received: Received, most: int | None = None, benchmark: str = "p
 
 
 def made_at(base: str, items: int, gate: Gate, benchmark: str = "proactbench") -> Generation:
-    """A corpus of the bundled brief, with full proof; the provider answers each role at an address of its own.
+    """A corpus of the bundled brief, or of the bundled `logs`, with full proof; each role has an address of its own.
 
     `base` is the provider's address of the role `any`.
     """
@@ -39,6 +41,8 @@ def made_at(base: str, items: int, gate: Gate, benchmark: str = "proactbench") -
     roles = {
         name: ModelSpec(name="openai/any", api_base=base.replace("/any/", f"/{name}/")) for name in ROLES[benchmark]
     }
+    if benchmark == "logs":
+        return Generation(brief_of(None), model, roles, items=items, gate=gate, logs=logs.SAMPLE)
     return Generation(None, model, roles, items=items, gate=gate, benchmark=benchmark)
 
 

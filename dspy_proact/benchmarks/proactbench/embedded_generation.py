@@ -35,24 +35,25 @@ _GRADED = "is graded by the criteria"
 """Stands in the system text of an assistant that knows the rubric."""
 _FILLER = ("it", "is", "as", "it", "was", "and", "we", "go", "on", "as", "we", "did", "all", "of", "us") * 4
 """Words from which nothing follows, in place of a fact."""
-_CLOSES = re.compile(r"\b(thanks|thank you|bye|cheers)\b", re.IGNORECASE)
+CLOSES = re.compile(r"\b(thanks|thank you|bye|cheers)\b", re.IGNORECASE)
 
 
 @cache
-def _bank() -> dict[str, Any]:
+def bank() -> dict[str, Any]:
+    """What the stand-in writes from: names, errands and facts."""
     file = files("dspy_proact.benchmarks.proactbench").joinpath("data/generation/stand_in.toml")
     return tomllib.loads(file.read_text("utf-8"))
 
 
 @cache
 def _by_fact() -> dict[str, dict[str, Any]]:
-    return {anchor["fact"]: anchor for anchor in _bank()["anchors"]}
+    return {anchor["fact"]: anchor for anchor in bank()["anchors"]}
 
 
 @cache
 def _messages() -> dict[str, str]:
     """What the user says, by the intent of the order."""
-    return {intent: text for errand in _bank()["errands"] for intent, text in (*errand["turns"], errand["closing"])}
+    return {intent: text for errand in bank()["errands"] for intent, text in (*errand["turns"], errand["closing"])}
 
 
 def _number(*texts: object) -> int:
@@ -69,7 +70,8 @@ def _uncapitalised(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _has(text: str, keys: Sequence[str]) -> bool:
+def has(text: str, keys: Sequence[str]) -> bool:
+    """Whether one of the keys stands in a text, as words of its own."""
     return any(re.search(rf"(?<!\w){re.escape(key)}(?!\w)", text, re.IGNORECASE) for key in keys)
 
 
@@ -79,18 +81,18 @@ def _has(text: str, keys: Sequence[str]) -> bool:
 def _scenario(fields: Fields) -> dict[str, Any]:
     persona, domain, initials = unfenced(fields["persona"]), fields.get("domain", ""), fields.get("initials", "")
     seed = (persona, domain, initials, _AGAIN in " ".join(fields.values()))
-    bank = _bank()
-    errand = _mixed(bank["errands"], *seed)[0]
+    own = bank()
+    errand = _mixed(own["errands"], *seed)[0]
     facts = _facts(domain, *seed)
-    people = [name for letter in re.findall(r"[A-Z]", initials) for name in bank["names"] if name[0] == letter]
-    names = list(dict.fromkeys([*people, *_mixed(bank["names"], *seed)]))
+    people = [name for letter in re.findall(r"[A-Z]", initials) for name in own["names"] if name[0] == letter]
+    names = list(dict.fromkeys([*people, *_mixed(own["names"], *seed)]))
     clauses = re.split(r"[;.]", persona)
     keys = [key for fact in facts for key in fact["keys"]]
-    known = next((clause.strip() for clause in clauses if clause.strip() and not _has(clause, keys)), "A member")
+    known = next((clause.strip() for clause in clauses if clause.strip() and not has(clause, keys)), "A member")
     scenario = {
         "title": errand["title"],
         "cast": [{"name": names[0], "relation": "self"}, {"name": names[1], "relation": "neighbour"}],
-        "date": bank["today"],
+        "date": own["today"],
         "persona": f"{known}.",
         "request": errand["request"],
         "hidden_goal": errand["goal"],
@@ -106,14 +108,14 @@ def _scenario(fields: Fields) -> dict[str, Any]:
         ],
         "colour": errand["colour"],
         "forbidden": ["a discount or a waived fee", "the name of another member", "medical advice"],
-        "system": f"{bank['system'].strip()}\n{errand['data']}",
+        "system": f"{own['system'].strip()}\n{errand['data']}",
     }
     return {"scenario": scenario}
 
 
 def _facts(domain: str, *seed: object) -> list[dict[str, Any]]:
     """Two facts of the part of life and one of another, of different groups."""
-    mixed, drawn = _mixed(_bank()["anchors"], *seed), list[dict[str, Any]]()
+    mixed, drawn = _mixed(bank()["anchors"], *seed), list[dict[str, Any]]()
     for own in (True, True, False):
         groups = [fact["group"] for fact in drawn]
         fitting = (fact for fact in mixed if (fact["domain"] == domain) is own and fact["group"] not in groups)
@@ -126,7 +128,7 @@ def _facts(domain: str, *seed: object) -> list[dict[str, Any]]:
 
 def _steps(fields: Fields) -> dict[str, Any]:
     scenario = value_of(fields["scenario"], dict[str, Any]())
-    errand = next(errand for errand in _bank()["errands"] if errand["title"] == scenario.get("title"))
+    errand = next(errand for errand in bank()["errands"] if errand["title"] == scenario.get("title"))
     anchors = {anchor["id"]: anchor for anchor in scenario["anchors"]}
     first, second, third = list(anchors)[:3]
     most = value_of(fields.get("turns"), _LONG)
@@ -149,7 +151,7 @@ def _steps(fields: Fields) -> dict[str, Any]:
 def _plan(fields: Fields) -> dict[str, Any]:
     step = value_of(fields["step"], dict[str, Any]())
     reveal = step.get("reveal")
-    disclosed = reveal is not None and _has(fields.get("disclosed", ""), [reveal])
+    disclosed = reveal is not None and has(fields.get("disclosed", ""), [reveal])
     plan = {"already_answered": False, "already_done": False, "stop": False, "intent": step["request"]}
     return {"plan": {**plan, "payload": [], "reveal": None if disclosed else reveal, "directive": ""}}
 
@@ -235,7 +237,7 @@ def _audit(fields: Fields) -> dict[str, Any]:
     if "removed_facts" in fields:
         keys = [key for fact in _by_fact().values() if fact["fact"] in fields["removed_facts"] for key in fact["keys"]]
         keys += [fact for fact in value_of(fields["removed_facts"], list[str]()) if fact not in _by_fact()]
-        return {"implied": _has(fields["conversation"], keys), "other_reason": False, "realism": 0.8, "advice": ""}
+        return {"implied": has(fields["conversation"], keys), "other_reason": False, "realism": 0.8, "advice": ""}
     if "message" in fields:
         return _message_audit(fields)
     if "rubric" in fields:
@@ -243,7 +245,7 @@ def _audit(fields: Fields) -> dict[str, Any]:
     if "steps" in fields:
         return {"forced_pairs": [], "asked_for": [], "unsolvable": [], "open_recovery": [], "advice": ""}
     scenario = value_of(fields["scenario"], dict[str, Any]())
-    stated = [anchor["id"] for anchor in scenario["anchors"] if _has(scenario["system"], anchor["keys"])]
+    stated = [anchor["id"] for anchor in scenario["anchors"] if has(scenario["system"], anchor["keys"])]
     audit = {"contradictions": [], "consequence_in_request": [], "goal_in_system": False, "anchors_in_system": stated}
     return {**audit, "false_consequences": [], "advice": ""}
 
@@ -254,9 +256,9 @@ def _message_audit(fields: Fields) -> dict[str, Any]:
         {"quote": text, "kind": "anchor", "anchor": anchor["id"]}
         for anchor in value_of(fields["anchors"], list[Any]())
         for text in sentences(message)
-        if _has(text, anchor["keys"])
+        if has(text, anchor["keys"])
     ]
-    act = "asks" if "?" in message else "closes" if _CLOSES.search(message) else "reports"
+    act = "asks" if "?" in message else "closes" if CLOSES.search(message) else "reports"
     return {
         "facts": facts,
         "faults": [],
@@ -278,7 +280,7 @@ def _rubric_audit(fields: Fields) -> dict[str, Any]:
         if anchor["id"] in rubric["anchors"]
         for turn in turns
         for text in sentences(turn["user"])
-        if _has(text, anchor["keys"])
+        if has(text, anchor["keys"])
     ]
     flags = {"solvable": True, "asked_for": False, "one_artefact": False, "forbidden": False, "partial_distinct": True}
     return {"grounds": grounds, **flags, "consequence_true": "yes", "advice": ""}
@@ -318,7 +320,7 @@ def _uptake(fields: Fields) -> dict[str, Any]:
         {"anchor": anchor["id"], "quote": text}
         for anchor in value_of(fields["anchors"], list[Any]())
         for text in sentences(unfenced(fields["response"]))
-        if "suggest" in text and _has(text, anchor["keys"])
+        if "suggest" in text and has(text, anchor["keys"])
     ]
     return {"uptake": {"served": served}}
 

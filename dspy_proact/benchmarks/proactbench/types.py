@@ -78,6 +78,10 @@ class Trigger(Frozen):
     rubric: Rubric
 
 
+LOGGED = "logged"
+"""`scenario_id` and source of conversations that took place."""
+
+
 class Origin(Frozen):
     """Where a dialogue comes from: ids and grouping keys, for reports only. No program receives one."""
 

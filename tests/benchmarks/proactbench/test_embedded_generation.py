@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 
 from dspy_proact.benchmarks.proactbench.embedded import _details
-from dspy_proact.benchmarks.proactbench.embedded_generation import _bank, _has, writer
+from dspy_proact.benchmarks.proactbench.embedded_generation import bank, has, writer
 from dspy_proact.benchmarks.proactbench.generation.brief import brief_of
 from dspy_proact.benchmarks.proactbench.generation.making import ProactMaker
 from dspy_proact.benchmarks.proactbench.generation.plan_rules import scenario_rules
@@ -52,16 +52,16 @@ def test_its_scenarios_keep_the_rules_and_equal_requests_are_answered_alike(slot
 
 
 def test_every_fact_of_the_bank_can_be_swapped():
-    for fact in _bank()["anchors"]:
+    for fact in bank()["anchors"]:
         assert fact["quote"] in BRIEF.product.text
-        assert all(_has(fact["says"], [key]) for key in fact["keys"])
-        assert not _has(fact["neutral"], fact["keys"])
+        assert all(has(fact["says"], [key]) for key in fact["keys"])
+        assert not has(fact["neutral"], fact["keys"])
         assert all(word in fact["says"] and word not in fact["neutral"] for word in fact["words"])
         assert abs(len(fact["neutral"]) / len(fact["says"]) - 1) <= LENGTH
 
 
 def test_only_disclosures_have_details_that_the_assistant_would_take_up():
-    for errand in _bank()["errands"]:
+    for errand in bank()["errands"]:
         for _, text in (*errand["turns"], errand["closing"]):
             assert _details([text]) == ("", ""), text
         assert "?" not in errand["closing"][1]

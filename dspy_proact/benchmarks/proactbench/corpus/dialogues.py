@@ -17,7 +17,7 @@ from typing import Annotated, Self, TypeVar
 
 from pydantic import Field
 
-from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Phase, Rubric, Trigger, Turn, canonical
+from dspy_proact.benchmarks.proactbench.types import LOGGED, Dialogue, Origin, Phase, Rubric, Trigger, Turn, canonical
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.files.hub import hub_commit, text_lines
 from dspy_proact.files.rows import Id, Name, OwnPart, RawPart, Text, lines_in, lines_of, opened
@@ -336,12 +336,14 @@ def control_turns(dialogue: Dialogue) -> tuple[int, ...]:
     """The control turns of a dialogue, counted from 1, in order: an answer is wanted there and nothing more.
 
     Where more turns lie far enough from every trigger than there are triggers, a hash of key and turn chooses. A last
-    turn that is a trigger is no control.
+    turn that is a trigger is no control. A logged conversation has none: needs that nobody found may be open in it.
     """
 
     def rank(turn: int) -> str:
         return hashlib.sha256(f"control {dialogue.origin.dialogue} {turn}".encode()).hexdigest()
 
+    if dialogue.origin.scenario_id == LOGGED:
+        return ()
     triggers = [trigger.turn for trigger in dialogue.triggers]
     turns = range(1, len(dialogue.turns) + 1)
     far = [turn for turn in turns if triggers and all(abs(turn - other) >= _CONTROL_DISTANCE for other in triggers)]

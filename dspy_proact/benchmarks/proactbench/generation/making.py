@@ -27,11 +27,12 @@ from dspy_proact.evaluation.benchmark import lazily
 from dspy_proact.evaluation.corpus_forecast import StageForecast
 from dspy_proact.files.personas import Persona
 from dspy_proact.generation.attempt import Attempt, RuleError, cycled, rollout_of
-from dspy_proact.generation.maker import Made, Making, Proof, joint_fingerprint
+from dspy_proact.generation.maker import LogMaking, Made, Making, Proof, joint_fingerprint
 from dspy_proact.models import Role
 from dspy_proact.programs.program import Question
 from dspy_proact.stats import Headline
 
+_LOGS = "dspy_proact.benchmarks.proactbench.logs"
 _ALPHABET = "ABCDEFGHIJKLMNOPRSTVWYZ"
 _STAGES = {
     "scenario": ("planner", "item", 300, 1100),
@@ -274,6 +275,7 @@ def making() -> Making:
         drafted,
         item="dialogue",
         items="dialogues",
+        logs=LogMaking(lazily(f"{_LOGS}.making", "making_of_logs"), lazily(f"{_LOGS}.publishing", "publishing")),
         publishing=lazily("dspy_proact.benchmarks.proactbench.report.publishing", "publishing"),
         beyond_stand_in=beyond_stand_in,
     )

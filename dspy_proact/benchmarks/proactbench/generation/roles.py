@@ -36,10 +36,10 @@ from dspy_proact.benchmarks.proactbench.generation.values import (
 from dspy_proact.programs.program import Question
 
 
-def prompt(name: str) -> str:
-    """The text of this name in `prompts`."""
-    folder = files("dspy_proact.benchmarks.proactbench.generation").joinpath("prompts")
-    return folder.joinpath(f"{name}.txt").read_text("utf-8").strip()
+def prompt(*names: str, room: str = "generation") -> str:
+    """The texts of these names in the `prompts` of a room of this benchmark, a paragraph between them."""
+    folder = files(f"dspy_proact.benchmarks.proactbench.{room}").joinpath("prompts")
+    return "\n\n".join(folder.joinpath(f"{name}.txt").read_text("utf-8").strip() for name in names)
 
 
 class WriteScenario(dspy.Signature):
@@ -98,7 +98,7 @@ class PlanTurn(dspy.Signature):
 
 
 class WriteRubric(dspy.Signature):
-    __doc__ = prompt("write_rubric")
+    __doc__ = prompt("write_rubric", "rubric_criteria")
 
     product: str = dspy.InputField(desc="The product's text")
     product_rules: list[str] = dspy.InputField(desc="What its assistant must keep to")

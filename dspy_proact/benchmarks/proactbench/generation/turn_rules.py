@@ -81,10 +81,16 @@ def _quote_rules(message: str, quote: str | None, reveal: Reveal | None) -> list
     reasons = list[str]()
     if not any(holds(quote, key) for key in reveal.keys):
         reasons.append(f"The words in `quote` have none of the keys ({keys}); mention the fact with one of them.")
-    end = _END.search(message, where.end)
-    if any(sign in quote for sign in _ASKING) or (end and end.group() in _ASKING):
+    if in_question(quote, message):
         reasons.append("The fact stands in a question; mention it in a sentence that asks nothing.")
     return reasons
+
+
+def in_question(quote: str, message: str) -> bool:
+    """Whether a quote from a message holds a question, or stands in the sentence of one."""
+    where = Passage(message).quote(quote)
+    end = where.end is not None and _END.search(message, where.end)
+    return any(sign in quote for sign in _ASKING) or bool(end and end.group() in _ASKING)
 
 
 def message_audit_rules(audit: TurnAudit, message: str, reveal: str | None, ids: Collection[str]) -> list[str]:
