@@ -44,6 +44,7 @@ MAY_IMPORT = {
     "exchange": BELOW_REPORTS | {"report"},
     "label": BELOW_REPORTS | {"report"},
     "compile": BELOW_COMPILES,
+    "mlflow": BELOW_COMPILES,
     "generation": BELOW_COMPILES,
     "audit": BELOW_COMPILES | {"report", "generation"},
     "publish": BELOW_COMPILES | {"audit", "generation", "report"},

@@ -209,6 +209,12 @@ def examine(declared: Benchmark[Any, Any], judge: Any, model: Model, gate: Gate,
     return Tried(tuple(Pair(one.case, None, side) for one, side in zip(worked, sides, strict=True)), halt)
 
 
+async def graded(declared: Benchmark[Any, Any], case: Case, answer: BaseModel, grading: Ask, switch: Switch) -> Side:
+    """The grades of an answer that exists, as many as the judge's program asks for; without what a halt left out."""
+    votes = getattr(grading.program, "votes", 1)
+    return await _Work(declared, case, answer, grading, votes).done(asyncio.Semaphore(), switch)
+
+
 @dataclass(frozen=True)
 class _Work:
     """An answer that is asked for, or there already, and its grades."""
