@@ -16,8 +16,11 @@ from dspy_proact.exchange.forms import FORMS, Form
 
 _FOLDER = Path("exports")
 """Where a file goes that is not named: not among runs, so that a pattern of runs stays one."""
-_OPENED = {"eval": "inspect view start --log-dir {folder}"}
-"""What a person types to open the file with the tool that the format is of, by the format."""
+_NEXT = {
+    "eval": "To open it: inspect view start --log-dir {folder}",
+    "every-eval-ever": "To check them: every_eval_ever validate {file} {beside}",
+}
+"""What a person types for the tool that the format is of, by the format."""
 _ALIKE = groupby(FORMS.items(), key=lambda form: form[1].about)
 _ABOUT = "; ".join(f"{', '.join(name for name, _ in forms)}: {about}" for about, forms in _ALIKE)
 
@@ -59,16 +62,24 @@ def export(run: Path, form: str, out: Path | None, chosen: BenchmarkChoice) -> N
                 raise UsageError(f"{path.parent}: cannot be made: {error.strerror}; name a file with --out") from error
         for lost in wanted.write(folder, summary, path):
             say(f"Not in the file: {lost}")
+        if summary.manifest and summary.manifest.corpus.held_back:
+            say("The corpus is held back: whoever gets the file gets its cases.")
         if out == option.STANDARD_OUTPUT:
             click.echo(path.read_bytes(), nl=False)
             return
     click.echo(str(path))
-    if wanted.beside:
-        say(f"Its rows are in {path.with_name(path.stem + wanted.beside)}.")
+    _say_more(form, path)
+
+
+def _say_more(form: str, path: Path) -> None:
+    """Say where rows are that stand beside the file, and what to type next."""
+    beside = path.with_name(path.stem + FORMS[form].beside)
+    if FORMS[form].beside:
+        say(f"Its rows are in {beside}.")
     if form == "official":
         say_next(Next.EXPORTED, file=path)
-    elif form in _OPENED:
-        say(f"To open it: {_OPENED[form].format(folder=path.parent)}")
+    elif form in _NEXT:
+        say(_NEXT[form].format(folder=path.parent, file=path, beside=beside))
     else:
         say(f"The table is in {path}.")
 

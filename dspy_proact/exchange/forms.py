@@ -67,5 +67,12 @@ FORMS: Mapping[str, Form] = {
         _of("inspect_log", "export_inspect"),
         name=_of("inspect_log", "log_name"),
     ),
+    "every-eval-ever": Form(
+        "two files for the datastore of Every Eval Ever",
+        ".json",
+        _of("every_eval_ever", "export_every_eval_ever"),
+        name=_of("every_eval_ever", "aggregate_path"),
+        beside="_samples.jsonl",
+    ),
 }
 """By name, in the order of the help."""

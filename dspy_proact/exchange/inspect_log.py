@@ -19,8 +19,10 @@ from typing import Any
 from dspy_proact.calls import CallUsage, Usage
 from dspy_proact.evaluation.inspect_run import GRADE, OURS, LoggedCase, LoggedManifest
 from dspy_proact.exchange.case import ExportedCase, exported_cases
+from dspy_proact.exchange.metrics import metrics_of
+from dspy_proact.exchange.safe_json import safe_json
 from dspy_proact.kept import replacing
-from dspy_proact.report.summary import Scores, Summary
+from dspy_proact.report.summary import Summary
 from dspy_proact.report.summary_text import summary_document
 from dspy_proact.runs import CONTROL, CaseRecord, Manifest, RunFolder, StageEvent
 from dspy_proact.stats import Estimate
@@ -30,8 +32,6 @@ _ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _LONG_ID = 22
 _LONGEST_INPUT, _LONGEST_TEXT = 5120, 1024
 """Characters of an input and of another text in a summary of a sample."""
-_UNSAFE = re.compile("[\0\ud800-\udfff]")
-"""What JSON of others may not hold."""
 
 
 def log_name(summary: Summary) -> str:
@@ -66,18 +66,18 @@ def export_inspect(folder: RunFolder, summary: Summary, path: Path) -> list[str]
                 case=records[case.outcome.key], events=tuple(events[position]), calls=case_calls, score=score
             )
             sample = _sample(case, summary, record, models)
-            text, count = _json(sample)
+            text, count = safe_json(sample)
             if count:  # the marks are of what was replaced
                 record = record.model_copy(update={"case": record.case.model_copy(update={"mark": None})})
-                text, count = _json(_sample(case, summary, record, models))
+                text, count = safe_json(_sample(case, summary, record, models))
             replaced += count
             _write(archive, f"samples/{sample['id']}_epoch_{sample['epoch']}.json", text)
             summaries.append(_thin(sample))
             keys.append(sample["id"])
         left = tuple(_without_view(records[key]) for key in records if key in pending)
-        _write(archive, "summaries.json", _json(summaries)[0])
+        _write(archive, "summaries.json", safe_json(summaries)[0])
         logged = LoggedManifest(manifest=manifest, pending=left)
-        _write(archive, "header.json", _json(_header(summary, logged, list(dict.fromkeys(keys)), models))[0])
+        _write(archive, "header.json", safe_json(_header(summary, logged, list(dict.fromkeys(keys)), models))[0])
     waiting = summary.count("pending") + summary.controls.count("pending")
     lost = (
         (waiting, "pending cases, of which it has the keys; the log says that the run was cancelled"),
@@ -111,26 +111,6 @@ def _write(archive: zipfile.ZipFile, name: str, text: str) -> None:
     member = zipfile.ZipInfo(name)  # with a date that is always the same, so that equal runs give equal files
     member.compress_type = zipfile.ZIP_DEFLATED
     archive.writestr(member, text)
-
-
-def _json(value: Any) -> tuple[str, int]:
-    """A value as JSON that every reader takes, and how many characters were replaced for that."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    if "\\u0000" not in text and not _UNSAFE.search(text):
-        return text, 0
-    count = 0
-
-    def safe(item: Any) -> Any:
-        nonlocal count
-        if isinstance(item, str):
-            plain, replaced = _UNSAFE.subn("\ufffd", item)
-            count += replaced
-            return plain
-        if isinstance(item, Mapping):
-            return {safe(name): safe(inner) for name, inner in item.items()}
-        return [safe(inner) for inner in item] if isinstance(item, list | tuple) else item
-
-    return json.dumps(safe(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")), count
 
 
 # A sample.
@@ -278,22 +258,11 @@ def _header(summary: Summary, logged: LoggedManifest, keys: Sequence[str], model
 
 def _results(summary: Summary) -> Iterator[dict[str, Any]]:
     """The number with its metrics, the leading one first; each has its interval in its metadata."""
-    metrics = _of_scores(summary.leading, "")
-    for mean in ("micro", "macro"):
-        metrics |= _of_scores(getattr(summary, mean), f"{mean}_")
-    for stratum in summary.strata:
-        metrics |= _of_scores(summary.scores(stratum), f"{stratum}_")
-    metrics |= summary.measured(summary.outcomes)
+    metrics = {metric.name: metric.estimate for metric in metrics_of(summary)}
     yield _scorer(summary.benchmark, len(summary.scored), len(summary.outcomes), metrics)
     if controls := summary.controls.outcomes:
         rate = {summary.controls.key: summary.controls.rate}
         yield _scorer("controls", len(summary.controls.scored), len(controls), rate)
-
-
-def _of_scores(scores: Scores, prefix: str) -> dict[str, Estimate]:
-    named = {"score": scores.weighted, "pass_rate": scores.pass_rate}
-    named |= {"strict_score": scores.strict_weighted, "strict_pass_rate": scores.strict_pass_rate}
-    return {f"{prefix}{name}": estimate for name, estimate in named.items()}
 
 
 def _scorer(name: str, scored: int, count: int, estimates: Mapping[str, Estimate]) -> dict[str, Any]:
