@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from dspy_proact.report import summary_document as summary_document
     from dspy_proact.report.corrected import peoples_ratings as peoples_ratings
     from dspy_proact.report.leaderboard import leaderboard as leaderboard
+    from dspy_proact.report.least_score import assert_score as assert_score
     from dspy_proact.report.pairs import load_pairs as load_pairs
     from dspy_proact.report.pairs import print_pairs as print_pairs
     from dspy_proact.report.plan import labelling_plan as labelling_plan
@@ -141,6 +142,7 @@ _ROOMS = {
     ),
     "report.corrected": "peoples_ratings",
     "report.leaderboard": "leaderboard",
+    "report.least_score": "assert_score",
     "report.pairs": "load_pairs print_pairs",
     "report.plan": "labelling_plan",
     "report.ratings": "draw_of load_ratings rated_items rating_sheet",

@@ -1,8 +1,11 @@
 """Everything in docs/ that can run is run, in the order in which it stands there, and shows what is shown."""
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,6 +69,7 @@ def follow(text: str, folder: Path, keyless: bool = False) -> Iterator[list[str]
             file = folder / more.strip()
             if file.exists():  # a command has written it
                 assert file.read_text("utf-8") == fence.text
+            file.parent.mkdir(exist_ok=True)
             file.write_text(fence.text, encoding="utf-8")
         elif kind == "python":
             done = ended(lambda text=fence.text: exec(text, {}), Path("docs"), folder=folder)
@@ -180,3 +184,42 @@ def test_the_site_has_every_page():
     listed = re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
     made = ["measurements.md", "changelog.md"]
     assert sorted(listed) == sorted([str(path.relative_to(ROOT / "docs")) for path in DOCS] + made)
+
+
+def test_the_workflow_of_continuous_integration_does_its_steps(proactbench, tmp_path):
+    """Its commands in a shell, with the stand-in in place of the models that need a key; again, they make no call."""
+    import yaml
+
+    blocks = list(fences((ROOT / "docs" / "ci.md").read_text("utf-8")))
+    for fence in blocks:
+        kind, _, name = fence.marker.partition(": ")
+        if kind == "file":
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            text = re.sub(r"^(model|judge|max-usd) = .*\n", "", fence.text, flags=re.MULTILINE)
+            (tmp_path / name).write_text(text, encoding="utf-8")
+    (workflow,) = (yaml.safe_load(fence.text) for fence in blocks if fence.language == "yaml")
+    steps = workflow["jobs"]["score"]["steps"]
+    assert [step["uses"].partition("@")[0] for step in steps if "uses" in step] == [
+        *("actions/checkout", "actions/setup-python", "actions/cache/restore", "actions/cache/save"),
+        "actions/upload-artifact",
+    ]
+    command = tmp_path / "bin" / "dspy-proact"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m dspy_proact "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    folders = os.pathsep.join([str(command.parent), str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": folders, "RUN": "runs/0123", "PYTHONPATH": str(ROOT)}
+    for again in (False, True):
+        for step in (step for step in steps if "run" in step and "pip install" not in step["run"]):
+            done = subprocess.run(
+                ["bash", "-e", "-c", step["run"]],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert "--out" not in step["run"] or ("no calls were made" in done.stderr) == again
+    artefacts = steps[-1]["with"]["path"].split()
+    assert [(tmp_path / name).is_file() for name in artefacts] == [True, True]

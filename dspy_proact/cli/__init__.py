@@ -18,7 +18,8 @@ from dspy_proact.cli.label import label
 from dspy_proact.cli.optimize import optimize
 from dspy_proact.cli.people import agree
 from dspy_proact.cli.rejudge import rejudge
-from dspy_proact.cli.report import compare, leaderboard, report, runs
+from dspy_proact.cli.report import compare, leaderboard, report
+from dspy_proact.cli.runs import runs
 from dspy_proact.cli.show import show
 from dspy_proact.cli.try_ import try_
 from dspy_proact.cli.views.message import SafeRecord, complain, say

@@ -152,14 +152,15 @@ def _report(
 ) -> int:
     """Print the scores of the runs, and say where they are; the exit status."""
     from dspy_proact.cli.views.runs import print_summaries
+    from dspy_proact.report.least_score import is_under
 
     summaries = [summary_of(path) for path in ending.begun]
     print_summaries(summaries, as_json, alone)
-    scores = {summary.path: 100 * (summary.leading.strict_weighted.value or 0.0) for summary in summaries}
-    under = {path: score for path, score in scores.items() if fail_under is not None and score < fail_under}
+    scores = {summary.path: summary.leading.strict_weighted.value or 0.0 for summary in summaries}
+    under = {path: score for path, score in scores.items() if is_under(score, fail_under or 0.0)}
     status = ending.close(declared, under=bool(under))
     for path, score in under.items():
-        complain(f"{path}: the strict score {score:.1f} is under --fail-under {fail_under:g}")
+        complain(f"{path}: the strict score {100 * score:.1f} is under --fail-under {fail_under:g}")
     return status
 
 

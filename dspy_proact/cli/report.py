@@ -1,9 +1,7 @@
-"""`dspy-proact report`, `runs`, `compare` and `leaderboard`: the scores of runs and of results files."""
+"""`dspy-proact report`, `compare` and `leaderboard`: the scores of runs and of results files."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import click
 
@@ -17,21 +15,15 @@ from dspy_proact.cli.options.benchmark import (
     check_of,
     corpus_option,
     is_results,
-    labels_section,
     summary_of,
-    tags_of,
 )
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
-from dspy_proact.cli.views.message import console, message_of, print_json, print_more, say
-from dspy_proact.errors import ProactError, UsageError
-
-if TYPE_CHECKING:
-    from dspy_proact.report.run_list import ListedRun
+from dspy_proact.cli.views.message import console, print_json, print_more, say
+from dspy_proact.cli.views.pages import write_over_its_like, write_page
+from dspy_proact.errors import UsageError
 
 _RANKED = "A run of your own stands beside them, ranked where it was made as they were: leaderboard RUN."
-_PAGE = b"<!doctype html"
-"""Begins what a page may replace."""
 
 
 @verb(
@@ -52,10 +44,11 @@ _PAGE = b"<!doctype html"
     Section(
         Heading.OUTPUT,
         option.file("--html", "Write a page for a browser, of several RUNs too; - for standard output."),
+        option.file("--junit", "Write JUnit XML: a test for each case, of several RUNs too; - for standard output."),
         option.explain(),
         option.as_json("the report"),
     ),
-    first="--by --corpus --html --ratings --benchmark --explain --json",
+    first="--by --corpus --html --junit --ratings --benchmark --explain --json",
     example="dspy-proact report runs/mine --html report.html",
     brief="Print the scores of a run, or write its page.",
 )
@@ -67,6 +60,7 @@ def report(
     by: tuple[str, ...],
     ratings: tuple[str, ...],
     html: Path | None,
+    junit: Path | None,
     explain: bool,
     as_json: bool,
 ) -> None:
@@ -75,13 +69,12 @@ def report(
     A results file is checked as well, as far as possible without a call; with its --corpus, for dropped cases.
 
     --html writes one file that works without a network: the numbers, and every case to be read and filtered. Several
-    RUNs stand side by side, each compared with the first.
+    RUNs stand side by side, each compared with the first. --junit writes a test for each case, which passes with the
+    best grade alone; what is unscored is an error.
     """
     chosen.require(*runs)
-    if html is not None:
-        if flag := first_typed(("--json", "--explain", "--corpus", "--ratings")):
-            raise UsageError(f"--html and {flag} are mutually exclusive")
-        _write_page_of(runs, by, html)
+    if html is not None or junit is not None:
+        _write_file_of(runs, by, html, junit)
         return
     if len(runs) > 1:
         raise UsageError(f"{len(runs)} RUNs are given; several are reported on a page: --html FILE")
@@ -112,146 +105,25 @@ def report(
             say_next(Next.RUN_FINISHED, benchmark=chosen.words, runs=run)
 
 
-def _write_page_of(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
-    from dspy_proact.report.page import page
+def _write_file_of(runs: Sequence[Path], by: Sequence[str], html: Path | None, junit: Path | None) -> None:
+    """Write a page, or the tests, of runs."""
+    flag, excluded = ("--junit", ("--html", "--by")) if junit else ("--html", ())
+    if other := first_typed((*excluded, "--json", "--explain", "--corpus", "--ratings")):
+        raise UsageError(f"{flag} and {other} are mutually exclusive")
+    if junit:
+        from dspy_proact.report.junit import junit_xml
 
-    if write_page(html, runs, lambda: page([summary_of(run) for run in runs], by)):
-        step = Next.PAGE_WRITTEN if len(runs) == 1 else Next.RUNS_FINISHED
-        say_next(step, benchmark=None, run=runs, runs=runs)
+        def made() -> str:
+            return junit_xml([summary_of(run) for run in runs])
 
-
-def write_page(html: Path, runs: Sequence[Path], made: Callable[[], str]) -> bool:
-    """Write a page, which is made once the file may be written; whether to a file, and not to standard output."""
-    from dspy_proact.kept import write_file
-
-    if html == option.STANDARD_OUTPUT:
-        click.echo(made().encode())
-        return False
-    _refuse_all_but_pages(html, *runs)
-    write_file(html, made())
-    say(f"The page is in {html}; open it in a browser.")
-    return True
-
-
-def _refuse_all_but_pages(html: Path, *runs: Path) -> None:
-    """Raise a `UsageError` where a page would overwrite a run, an input, or a file that is no page."""
-    from dspy_proact.kept import refuse_overwrite
-
-    refuse_overwrite(html, *runs)
-    if html.is_file() and html.read_bytes()[: len(_PAGE)].lower() != _PAGE:
-        raise UsageError(f"{html}: exists and is not a page; name another file")
-
-
-# Runs in a list
-
-
-@verb(
-    "runs",
-    labels_section(
-        "Only runs with this tag; repeatable: with all of them.",
-        "Only runs with this text in their note.",
-        option.text("--commit", "HASH", "Only runs that were begun at this git commit, or its first digits."),
-        option.path("--html", "Write a page that lists them, and the page of each into a folder beside it."),
-        option.as_json("the list"),
-    ),
-    first="--tag --note --commit --html --json",
-    example="dspy-proact runs runs --tag prompt=short",
-    brief="List runs.",
-)
-@click.argument("folder", default="runs", type=click.Path(path_type=Path, file_okay=False))
-def runs(
-    folder: Path,
-    tags: tuple[tuple[str, str], ...],
-    note: str | None,
-    commit: str | None,
-    html: Path | None,
-    as_json: bool,
-) -> None:
-    """List the runs in FOLDER and below it, the latest first; FOLDER is `runs` where none is named.
-
-    run is the end of the folder's name; score is the mean score of what was graded, 0 to 100, with its 95 % interval;
-    scored is how many cases of the corpus have a grade. Tags and note are those that `eval` was given.
-    """
-    from dspy_proact.kept import Kind, content_of
-    from dspy_proact.report.numbers import counted
-    from dspy_proact.report.run_list import list_runs
-
-    if html and as_json:
-        raise UsageError("--html and --json are mutually exclusive")
-    if html and (html == option.STANDARD_OUTPUT or html.is_dir()):
-        raise UsageError(f"--html {html}: name a file; the pages of the runs are written into a folder beside it")
-    if not folder.is_dir():
-        raise UsageError(f"{folder}: no such folder; name the one that holds runs")
-    listed = list_runs(folder, tags_of(tags), note or "", commit or "")
-    chosen = bool(tags or note or commit)
-    if chosen and (unknown := sum(run.reason is not None for run in listed)):
-        listed = [run for run in listed if run.reason is None]
-        without = "repeat the command without --tag, --note and --commit to see why"
-        say(f"What cannot be read is left out: {counted(unknown, 'run')}; {without}.")
-    if as_json:
-        print_json([run.document for run in listed])
-    elif not listed:
-        content = content_of(folder)
-        why = "" if content.kind in (Kind.FOLDER, Kind.RUNS) else f": {content.problem('a folder of runs')}"
-        say(f"{folder}: no {'such run' if chosen else 'run'} in it{why or '.'}")
+        if write_over_its_like(junit, runs, made, "JUnit XML", b"<?xml"):
+            say(f"The tests are in {junit}.")
     elif html:
-        _write_index(html, folder, listed)
-    else:
-        _print_list(listed)
+        from dspy_proact.report.page import page
 
-
-def _print_list(listed: "Sequence[ListedRun]") -> None:
-    """Print a table of runs, below what is wrong with those that cannot be read."""
-    from dspy_proact.plain_text import shortened
-    from dspy_proact.report.numbers import percent
-    from dspy_proact.report.terminal import table
-
-    for run in listed:
-        if run.reason:
-            say(run.reason)
-    columns = {
-        "run": [run.name.rpartition("--")[2] for run in listed],
-        **{name: [getattr(run, name) or "-" for run in listed] for name in ("benchmark", "model", "judge")},
-        "score": [percent(run.score) for run in listed],
-        "scored": [run.count for run in listed],
-        **{name: [getattr(run, name) or "-" for run in listed] for name in ("state", "created")},
-        "tags": [run.labels for run in listed],
-        "note": [shortened(run.note or "") for run in listed],
-        "commit": [run.short_commit for run in listed],
-        "path": [str(run.path) for run in listed],
-    }
-    shown = {name: cells for name, cells in columns.items() if any(cells)}
-    console().print(table(list(shown), zip(*shown.values(), strict=True), fold=False), soft_wrap=True)
-
-
-def _write_index(html: Path, folder: Path, listed: "Sequence[ListedRun]") -> None:
-    """Write the page of a list, and the pages of its runs, each at its run's place below a folder beside it."""
-    from dspy_proact.kept import write_file
-    from dspy_proact.report.page import page, runs_page
-
-    beside, pages = html.with_name(f"{html.stem}-pages"), dict[Path, str]()
-    if beside.is_symlink():
-        raise UsageError(f"{beside}: is a link, and pages are written into no linked folder; name another file")
-
-    def made() -> str:
-        for run in (run for run in listed if run.reason is None):
-            below = run.path.relative_to(folder)  # of the folder itself it is empty
-            file = beside / below.parent / f"{run.name}.html"
-            try:
-                if any((beside / part).is_symlink() for part in below.parents):
-                    raise UsageError(f"{file.parent}: leads through a link; name another file")
-                _refuse_all_but_pages(file)
-                text = page([summary_of(run.path)])
-                file.parent.mkdir(parents=True, exist_ok=True)
-                write_file(file, text)
-            except (OSError, ProactError) as error:
-                why = f"{file}: {error.strerror}" if isinstance(error, OSError) else message_of(error)
-                say(f"{run.path}: has no page: {why}")
-                continue
-            pages[run.path] = quote(str(file.relative_to(html.parent)).encode(errors="surrogateescape"))
-        return runs_page(listed, pages)
-
-    write_page(html, [run.path for run in listed], made)
+        if write_page(html, runs, lambda: page([summary_of(run) for run in runs], by)):
+            step = Next.PAGE_WRITTEN if len(runs) == 1 else Next.RUNS_FINISHED
+            say_next(step, benchmark=None, run=runs, runs=runs)
 
 
 # Several runs

@@ -10,8 +10,8 @@ from dspy_proact.audit.audit import Audit
 from dspy_proact.audit.check import AuditCheck
 from dspy_proact.cli.next_step import Next, say_next
 from dspy_proact.cli.options.option import Output
-from dspy_proact.cli.report import write_page
 from dspy_proact.cli.views.message import console, print_json, print_more
+from dspy_proact.cli.views.pages import write_page
 from dspy_proact.evaluation import DEFAULT_BENCHMARK
 from dspy_proact.plain_text import printable, shortened
 from dspy_proact.report.terminal import show
