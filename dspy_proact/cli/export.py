@@ -16,11 +16,13 @@ from dspy_proact.exchange.forms import FORMS, Form
 
 _FOLDER = Path("exports")
 """Where a file goes that is not named: not among runs, so that a pattern of runs stays one."""
-_NEXT = {
+_AFTER = {
     "eval": "To open it: inspect view start --log-dir {folder}",
     "every-eval-ever": "To check them: every_eval_ever validate {file} {beside}",
+    "mlflow": "It is the `data` of mlflow.genai.evaluate, read with json.load.",
+    "hub": "Its place is the folder .eval_results of the model's repository.",
 }
-"""What a person types for the tool that the format is of, by the format."""
+"""What a person does with the file, by the format; any other is a table."""
 _ALIKE = groupby(FORMS.items(), key=lambda form: form[1].about)
 _ABOUT = "; ".join(f"{', '.join(name for name, _ in forms)}: {about}" for about, forms in _ALIKE)
 
@@ -31,20 +33,21 @@ _ABOUT = "; ".join(f"{', '.join(name for name, _ in forms)}: {about}" for about,
         Heading.OUTPUT,
         click.Option(["--format", "form"], type=click.Choice(list(FORMS)), required=True, help=f"{_ABOUT}."),
         option.file("--out", "The file; - for standard output. Default: in exports/, named by the run or the format."),
+        option.text("--dataset", "OWNER/NAME[:TASK]", "Of --format hub: the benchmark's dataset on the hub."),
     ),
     READ_BENCHMARK,
-    first="--format --out --benchmark",
+    first="--format --out --dataset --benchmark",
     example="dspy-proact export runs/mine --format csv",
     brief="Write a run as a file for other tools.",
 )
 @click.argument("run", type=click.Path(path_type=Path))
-def export(run: Path, form: str, out: Path | None, chosen: BenchmarkChoice) -> None:
+def export(run: Path, form: str, out: Path | None, dataset: str | None, chosen: BenchmarkChoice) -> None:
     """Write RUN, the folder of a run, as a file. An existing file of that name is replaced."""
     from dspy_proact.evaluation.inspect_run import run_at
     from dspy_proact.report import summarize
 
     chosen.require(run)
-    folder, wanted = run_at(run), FORMS[form]
+    folder, wanted = run_at(run), _form(form, dataset)
     summary = summarize(folder)
     # Called like the folder of the run, however that was named.
     path = out or _FOLDER / (wanted.name(summary) if wanted.name else f"{run.resolve().name}{wanted.ending}")
@@ -60,7 +63,7 @@ def export(run: Path, form: str, out: Path | None, chosen: BenchmarkChoice) -> N
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise UsageError(f"{path.parent}: cannot be made: {error.strerror}; name a file with --out") from error
-        for lost in wanted.write(folder, summary, path):
+        for lost in wanted.write(folder, summary, path, *([dataset] if wanted.of_dataset else [])):
             say(f"Not in the file: {lost}")
         if summary.manifest and summary.manifest.corpus.held_back:
             say("The corpus is held back: whoever gets the file gets its cases.")
@@ -78,10 +81,14 @@ def _say_more(form: str, path: Path) -> None:
         say(f"Its rows are in {beside}.")
     if form == "official":
         say_next(Next.EXPORTED, file=path)
-    elif form in _NEXT:
-        say(_NEXT[form].format(folder=path.parent, file=path, beside=beside))
     else:
-        say(f"The table is in {path}.")
+        say(_AFTER.get(form, "The table is in {file}.").format(folder=path.parent, file=path, beside=beside))
+
+
+def _form(name: str, dataset: str | None) -> Form:
+    if dataset is not None and not FORMS[name].of_dataset:
+        raise UsageError(f"--dataset has no effect with --format {name}; leave it out")
+    return FORMS[name]
 
 
 def _require_free(out: Path, run: Path, wanted: Form) -> None:

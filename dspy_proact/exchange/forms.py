@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from dspy_proact.report.summary import Summary
     from dspy_proact.runs import RunFolder
 
-Writer = Callable[["RunFolder", "Summary", Path], Sequence[str]]
-"""Writes a run to a path; gives what the file cannot hold, a line each. A `UsageError` where it cannot be written."""
+Writer = Callable[..., Sequence[str]]
+"""Writes a run, from its folder and its summary, to a path; gives what the file cannot hold, a line each.
+
+A last argument is the dataset, where the form is of one. A `UsageError` where it cannot be written.
+"""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Form:
     """The name of the file, or its path below a folder, where the tool wants its own."""
     beside: str = ""
     """Of a second file: what stands after the stem of the first; empty for none."""
+    of_dataset: bool = False
+    """Whether a person names the dataset on the Hugging Face hub that it is of."""
 
 
 def _of(module: str, function: str) -> Callable[..., Any]:
@@ -74,5 +79,7 @@ FORMS: Mapping[str, Form] = {
         name=_of("every_eval_ever", "aggregate_path"),
         beside="_samples.jsonl",
     ),
+    "mlflow": Form("rows for `mlflow.genai.evaluate`", ".json", _of("mlflow_rows", "export_mlflow")),
+    "hub": Form("a score for `.eval_results`", ".yaml", _of("hub_results", "export_hub"), of_dataset=True),
 }
 """By name, in the order of the help."""
