@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dspy_proact.cli.options import option
+from dspy_proact.cli.options.answers import ANSWERS, NamedAnswers
 from dspy_proact.cli.options.benchmark import (
     BENCHMARK,
     CORPUS,
@@ -25,27 +26,31 @@ from dspy_proact.cli.options.models import (
     NamedRoles,
     model_options,
 )
-from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.cli.options.verb import Heading, Section, flags_of, typed, verb
 from dspy_proact.cli.views.message import complain
 from dspy_proact.errors import RunError, UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.cli.views.runs import Ending
     from dspy_proact.evaluation.benchmark import Benchmark
+    from dspy_proact.evaluation.execution import Execution
     from dspy_proact.evaluation.variants import Wording
     from dspy_proact.models import Gate
-    from dspy_proact.runs import Manifest, Scope
+    from dspy_proact.runs import CaseSet, Manifest, Scope
+
+_TESTED = model_options("--model", "Model under test, a litellm name; repeatable. Default: embedded.")
 
 
 @verb(
     "eval",
     BENCHMARK,
-    model_options("--model", "Model under test, a litellm name; repeatable. Default: embedded."),
+    _TESTED,
     WORDINGS,
     ROLES,
+    ANSWERS,
     model_options(
         "--judge",
-        "Judge, a litellm name; repeat it for a jury. Default: the benchmark's; embedded for an embedded model.",
+        "Judge, likewise; several are a jury. Default: the benchmark's; embedded for an embedded model.",
         Heading.JUDGE,
     ),
     JUDGING,
@@ -73,7 +78,7 @@ if TYPE_CHECKING:
         option.flag("--show-prompt", "With --dry-run: print what each model is sent first, in place of the estimate."),
     ),
     option.output("the run. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the report"),
-    first="--model --system-prompt --judge --benchmark --corpus --limit --stratum --max-usd --out --dry-run --json",
+    first="--model --system-prompt --answers --judge --benchmark --corpus --limit --max-usd --out --dry-run --json",
     example="dspy-proact eval --model openai/gpt-4o --limit 50 --dry-run",
     brief="Score a model on a benchmark.",
 )
@@ -82,6 +87,7 @@ def evaluate(
     model: NamedModel,
     wordings: "Sequence[Wording]",
     roles: NamedRoles,
+    answers: NamedAnswers,
     judge: NamedModel,
     judge_prompt: Literal["default", "official"],
     judge_program: Path | None,
@@ -97,51 +103,72 @@ def evaluate(
     """Score a model on a benchmark: it answers every case, and the judge grades each answer.
 
     Each answer and verdict is kept: repeat the command to resume, and no finished one is paid for twice. Without
-    --model, an embedded stand-in runs the bundled sample. Several --model, --system-prompt or --program: each model is
-    tested with each of them, in folders under --out.
+    --model, an embedded stand-in runs the bundled sample. Several --model, --system-prompt or --program make a run of
+    each combination. --answers grades answers that you have.
     """
     from dspy_proact.cli.views.runs import run_all, run_path, say_of_corpus
     from dspy_proact.evaluation.checks import checked
-    from dspy_proact.evaluation.evaluation import Evaluation
+    from dspy_proact.evaluation.evaluation import Evaluation, Rejudging
     from dspy_proact.evaluation.variants import variants_of
 
-    declared = chosen.declared()
-    settings = chosen.settings(declared)
+    answers.require_alone(flags_of(_TESTED, WORDINGS, ROLES))
+    answers = answers.beside(corpus)
+    of_run = [answers.file] if answers.file and answers.kind(chosen.columns) == "run" else []
+    declared = chosen.declared(*of_run)
+    settings = chosen.settings(declared, answers=answers.file is None)
     if show_prompt and not output.dry_run:
         raise UsageError("--show-prompt: has no effect without --dry-run")
     if min_kappa is not None:
         _require_kappa(judge_program, min_kappa)
-    variants = variants_of(model.specs(EMBEDDED), wordings)
-    names = {variant.model.name for variant in variants}
-    embedded, alone = names == {EMBEDDED}, len(variants) == 1
-    judges, named = judges_of(declared, judge, embedded), corpus_of(declared, corpus, embedded)
-    published = named == declared.corpus.name
-    revision = _recorded_revision(declared.name, named, names, output.out, scope.reuse) if published else None
-    cases = checked(declared, "read", declared.read(named, settings, revision))
-    say_of_corpus(named, cases.corpus)
-    evaluations = [
-        Evaluation(
-            cases,
-            variant.model,
-            judges,
-            benchmark=declared,
-            settings=settings,
-            program=variant.wording.program,
-            system_prompt=variant.wording.system_prompt,
-            variant=variant.wording.label,
-            judge_prompt=judge_prompt,
-            judge_program=judge_program,
-            gate=gate,
-            keep_inputs=keep_inputs,
-            roles=roles.specs(declared, variant.model.name == EMBEDDED),
-        )
-        for variant in variants
-    ]
-    runs = [(evaluation, run_path(evaluation, output.out, alone)) for evaluation in evaluations]
+    variants = [] if answers.file else variants_of(model.specs(EMBEDDED), wordings)
+    names = {variant.model.name for variant in variants} or {answers.model or ""}
+    embedded = names == {EMBEDDED}
+
+    def cases() -> "CaseSet":
+        named = corpus_of(declared, corpus, embedded)
+        published = named == declared.corpus.name
+        revision = _recorded_revision(declared.name, named, names, output.out, scope.reuse) if published else None
+        read = checked(declared, "read", declared.read(named, settings, revision))
+        say_of_corpus(named, read.corpus)
+        return read
+
+    executions: Sequence[Execution]
+    judging: Any = {"judge_prompt": judge_prompt, "judge_program": judge_program, "gate": gate}
+    judging |= {"benchmark": declared, "keep_inputs": keep_inputs}
+    if answers.file:
+        existing = answers.read(declared, settings, corpus, cases, chosen.columns)
+        scope = scope if "--epochs" in typed() else scope.model_copy(update={"epochs": None})
+        executions = [
+            Rejudging(
+                responses,
+                judges_of(declared, judge, responses.embedded),
+                settings=None if responses.file else chosen.settings_of_grading(declared, responses.settings),
+                **judging,
+            )
+            for responses in existing
+        ]
+    else:
+        judges, corpus_cases = judges_of(declared, judge, embedded), cases()
+        executions = [
+            Evaluation(
+                corpus_cases,
+                variant.model,
+                judges,
+                settings=settings,
+                program=variant.wording.program,
+                system_prompt=variant.wording.system_prompt,
+                variant=variant.wording.label,
+                roles=roles.specs(declared, variant.model.name == EMBEDDED),
+                **judging,
+            )
+            for variant in variants
+        ]
+    alone = len(executions) == 1
+    runs = [(execution, run_path(execution, output.out, alone)) for execution in executions]
     if show_prompt:
         from dspy_proact.cli.views.transcript import print_prompts
 
-        print_prompts([prompt for evaluation in evaluations for prompt in evaluation.prompts(scope)], output.as_json)
+        print_prompts([prompt for execution in executions for prompt in execution.prompts(scope)], output.as_json)
         return 0
     ending = run_all(runs, scope, output)
     return 0 if ending is None else _report(ending, declared, fail_under, output.as_json, alone)

@@ -29,6 +29,8 @@ _RESPONSES = (
 _MOST_NAMED = 20
 """Columns that a message names."""
 _EMPTY = Failure(kind="content", reason="empty", detail="the answer is blank")
+_LONGEST_KEY = 200
+"""Characters of a key that a message shows: keys of one corpus often differ at their ends."""
 _LONGEST = 1_000_000
 """Characters of an answer, beyond any token limit."""
 _Finder = Callable[[Line], str | CorpusError]
@@ -182,7 +184,7 @@ class AnswerRows:
                 return known[text]
             near = get_close_matches(text, known, n=1) if len(known) < 10_000 else []
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            problem = f"{shown(text)} is none of the {len(known):,} keys of the corpus {self._corpus!r}{hint}"
+            problem = f"{text[:_LONGEST_KEY]!r} is none of the {len(known):,} keys of the corpus {self._corpus!r}{hint}"
             return line.error(problem, column)
 
         return find

@@ -408,6 +408,9 @@ class Execution:
             count = f"{begun.judge_epochs} verdicts on each response"
             raise UsageError(f"the judge's program asks for {count}; leave `scope.judge_epochs` out")
         epochs = begun.epochs if scope.epochs is None else scope.epochs
+        if self._copied and epochs > self._copied.epochs:
+            has = f"{self._copied.name} has at most {self._copied.epochs} of each {self._declared.nouns.case}"
+            raise UsageError(f"`scope.epochs={epochs}`: {has}")
         controls = self._declared.controls and self._declared.controls.prompt() if scope.controls else None
         asked_for = {"epochs": epochs, "judge_epochs": judge_epochs, "controls": controls}
         return begun.model_copy(update=asked_for | {"tags": dict(scope.tags), "note": scope.note})

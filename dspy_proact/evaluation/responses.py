@@ -20,6 +20,7 @@ from dspy_proact.files.inspect_log import header_of, is_inspect_log, samples_in
 from dspy_proact.files.rows import Element, JsonFile, Line, first_flaw
 from dspy_proact.files.tables import as_json, rows_in
 from dspy_proact.kept import Kind, content_of
+from dspy_proact.plain_text import shown
 from dspy_proact.runs import (
     CONTROL,
     AnswerFile,
@@ -211,8 +212,9 @@ class Responses:
         name = name or str(path or "rows")
         if rule := declared.rule(settings):
             raise UsageError(f"`settings.{rule.setting}`: answers are there already; leave it out")
-        if model == "embedded":
-            raise UsageError(f"`as={model}`: is the name of the stand-in; name who answered")
+        if model == "embedded" or not model.strip() or not model.isprintable():
+            problem = "is the name of the stand-in" if model == "embedded" else "is no name"
+            raise UsageError(f"`as={shown(model)}`: {problem}; name who answered")
         if not isinstance(corpus, CaseSet):
             corpus = checked(declared, "read", declared.read(corpus, settings, None))
         cases: CaseSet = corpus

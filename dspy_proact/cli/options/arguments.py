@@ -23,6 +23,7 @@ _OTHERWISE = {
     "strata": "--stratum",
     "settings": "--set",
     "settings.columns": "--map",
+    "columns": "--map",
     "scope.judge_epochs": "--votes",
     "guards": "--guard",
     "margins": "--guard",

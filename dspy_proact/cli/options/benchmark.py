@@ -50,6 +50,8 @@ LACKED: "Mapping[str, tuple[str, Callable[[Benchmark[Any, Any]], Any]]]" = {
 LEFT_OUT = "..."
 """In a key that is shown shortened, and may be given so."""
 _MOST_NAMED = 3
+_OF_ANSWERS = ("key", "response", "epoch")
+"""Roles of columns in a table of answers to rows of a person's own."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class BenchmarkChoice:
     benchmark: str | None
     values: tuple[tuple[str, str], ...] = ()
     """Names and values, as they were typed."""
+    columns: tuple[tuple[str, str], ...] = ()
+    """Roles in the table of `--answers`, each with its column."""
 
     @classmethod
     def named(
@@ -74,8 +78,14 @@ class BenchmarkChoice:
         own = [("scale", scale)] if scale is not None else []
         own += [("nominal", "true")] if nominal else []
         own += [("criteria", text)] if (text := text_of(criteria)) is not None else []
+        benchmark, answered = benchmark or (OWN_ROWS if own else None), tuple[tuple[str, str], ...]()
+        if (file := typed().get("--answers")) is not None:  # the columns are its own, and of rows in the same table
+            answered = tuple(pair for pair in columns if pair[0] in _OF_ANSWERS or benchmark != OWN_ROWS)
+            shared = file == typed().get("--corpus")
+            columns = tuple(pair for pair in columns if pair not in answered or (shared and pair[0] != "epoch"))
+            columns = columns if benchmark == OWN_ROWS else ()
         own += [("columns", json.dumps(columns))] if columns else []
-        return cls(benchmark or (OWN_ROWS if own else None), (*values, *own))
+        return cls(benchmark or (OWN_ROWS if own else None), (*values, *own), answered)
 
     @property
     def words(self) -> list[str]:
@@ -244,8 +254,8 @@ _ROWS = (
     option.text(
         "--map",
         "ROLE=COLUMN",
-        "Column of a table of your own: input, response, grade, rater, key, group or context; repeatable. Default: "
-        "by usual names.",
+        "Column of a table of your own: input, response, grade, rater, key, group or context; of --answers key, "
+        "response, epoch or a field of the answer; repeatable. Default: by usual names.",
         "columns",
         several=True,
         read=option.name_value,

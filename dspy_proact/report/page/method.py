@@ -40,10 +40,14 @@ def _of_run(summary: Summary, manifest: Manifest, cases: str) -> Iterator[str]:
     revision = f", revision {corpus.revision}" if corpus.revision else ""
     often = f", {manifest.epochs} times each" if manifest.epochs > 1 else ""
     prompted = "with a system prompt" if manifest.system_prompt else "without a system prompt"
-    yield (
-        f"{_spoken(identity.assistant)} was asked {cases} of the corpus {corpus.name}{revision} (sha256 "
-        f"{identity.corpus[:16]}){often}, {prompted}."
-    )
+    of_corpus = f"the corpus {corpus.name}{revision} (sha256 {identity.corpus[:16]}){often}"
+    if file := manifest.answers:
+        yield (
+            f"Answers of {_spoken(identity.assistant)} to {cases} of {of_corpus} were read from {file.name} (sha256 of "
+            f"the answers {(identity.parent or '')[:16]}), which does not record decoding and prompts."
+        )
+    else:
+        yield f"{_spoken(identity.assistant)} was asked {cases} of {of_corpus}, {prompted}."
     yield from (f"The {name} was played by {_spoken(role)}." for name, role in identity.roles.items())
     yield from (f"{sentence[0].upper()}{sentence[1:]}." for sentence in summary.left_out)
     answered, graded = len(summary.outcomes), len(summary.scored)
@@ -53,10 +57,11 @@ def _of_run(summary: Summary, manifest: Manifest, cases: str) -> Iterator[str]:
     if turns := summary.controls.outcomes:
         seen = summary.controls.count("scored")
         besides = counted(len(turns), summary.nouns.control, summary.nouns.controls)
-        yield f"It was also asked {besides}, of which {seen:,} were graded; these are not included in the scores."
+        also = "The file also has answers to" if manifest.answers else "It was also asked"
+        yield f"{also} {besides}, of which {seen:,} were graded; these are not included in the scores."
     for role, card in manifest.cards.items():
         yield f"The {role}'s program: {card}"
-    if identity.parent:
+    if identity.parent and not manifest.answers:
         yield f"Its responses were copied from an earlier result ({identity.parent[:16]})."
     yield from summary.reused.lines if summary.reused else ()
     again = f", {manifest.judge_epochs} times each" if manifest.judge_epochs > 1 else ""
