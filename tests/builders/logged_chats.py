@@ -127,7 +127,11 @@ def aftermath(
 
 
 def rubric(step: Mapping[str, Any], act: str = "renews the loan before the flight") -> dict[str, Any]:
-    criteria = {"pass_criteria": "Renews it.", "partial_criteria": "Names the date.", "fail_criteria": "Only answers."}
+    criteria = {
+        "pass_criteria": f"In this case it: {step['expects']}",
+        "partial_criteria": "Names the date.",
+        "fail_criteria": "Only answers.",
+    }
     return {"type": step["trigger"], "anchors": step["needs"], **criteria, "act": act}
 
 

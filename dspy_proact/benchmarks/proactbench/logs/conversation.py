@@ -128,9 +128,11 @@ async def read_privately(
     def faults(answer: Any) -> list[str]:
         if reasons := reading_rules(answer.reading):
             return reasons
-        redaction, missing = _taken_out(by_rules, answer.reading, product)
+        redaction, unmarked = _taken_out(by_rules, answer.reading, product)
         redactions.append(redaction)
-        # No sentence repeats an entry: items.jsonl keeps the sentences.
+        # What stood in a longer entry is taken out with it. No sentence repeats an entry: items.jsonl keeps sentences.
+        left, texts = _transcript(redaction.chat), [entry.text for entry in answer.reading.private]
+        missing = [at for at in unmarked if texts[at - 1] not in transcript or texts[at - 1] in left]
         return [
             f"Entry {number} of `private` does not stand in the conversation; copy it exactly, or leave it out."
             for number in missing
@@ -183,17 +185,17 @@ def reading_rules(reading: ChatReading) -> list[str]:
 
 
 def _taken_out(redaction: Redaction, reading: ChatReading, product: str) -> tuple[Redaction, list[int]]:
-    """The redaction with what a reading names, and the numbers of entries that stand nowhere, counted from 1.
+    """The redaction with what a reading names, and the numbers of entries that got no mark, counted from 1.
 
     Of two entries of which one holds the other, the longer one is taken out first. What the product's text names stays.
     """
-    missing = list[int]()
+    unmarked = list[int]()
     entries = sorted(enumerate(reading.private, start=1), key=lambda entry: -len(entry[1].text))
     for number, entry in entries:
         if not holds(product, entry.text):
             redaction, absent = redaction.marked([entry.text], entry.kind)
-            missing += [number] if absent else []
-    return redaction, sorted(missing)
+            unmarked += [number] if absent else []
+    return redaction, sorted(unmarked)
 
 
 def _with_marks(text: str, taken: Iterable[Redacted]) -> str:

@@ -50,13 +50,14 @@ def _composition(summary: LogSummary) -> Iterator[str]:
             *((f"triggers, {phase}", count) for phase, count in summary.phases.items()),
             ("triggers to which the user came back, as the auditor says", confirmed),
             ("needs that what came after refutes", summary.refuted),
+            ("control turns: the user closes, and no need was found before", summary.controls),
         ),
     )
     yield ""
     yield f"- Days of the conversations: {summary.period or 'the log does not say'}"
     yield f"- Language of the rubrics: {code(summary.corpus.brief.dialogue.language)}"
     yield (
-        "- Files: `final_dialogues.jsonl` (official layout), `controls.jsonl` (empty), `logged.jsonl` (the responses "
+        "- Files: `final_dialogues.jsonl` (official layout), `controls.jsonl`, `logged.jsonl` (the responses "
         "that users got), `audits.jsonl`, `items.jsonl` (who wrote what). `redacted.jsonl`, `calls.jsonl` and the page "
         "hold what was taken out, and stay with the owner."
     )

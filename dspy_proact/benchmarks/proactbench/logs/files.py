@@ -26,9 +26,9 @@ _NO_ORDER = TacticalOrder(intent="", content_payload=[], behavioral_directive=""
 
 
 def files_of(corpus: LogCorpus) -> Mapping[str, str]:
-    """Names and contents; conversations without a trigger are in `audits.jsonl` alone."""
+    """Names and contents; of conversations without a trigger, `audits.jsonl` alone has those that are no control."""
     summary = LogSummary(corpus)
-    rows, responses, removed, audits = list[Any](), list[Any](), list[Any](), list[Any]()
+    rows, controls, responses, removed, audits = (list[Any]() for _ in range(5))
     for kept, mined in summary.dialogues:
         logged, key = corpus.log.conversations[kept.slot - 1], mined.dialogue.key
         audits.append({"unique_id_eval": key, **_audits(mined)})
@@ -40,6 +40,8 @@ def files_of(corpus: LogCorpus) -> Mapping[str, str]:
                 "removed": [one.model_dump() for one in mined.dialogue.redacted],
             }
         )
+        if mined.control:
+            controls.append(_control(mined, mined.control))
         if mined.triggers:
             rows.append(_row(mined))
             responses += [
@@ -47,26 +49,38 @@ def files_of(corpus: LogCorpus) -> Mapping[str, str]:
                 for one in mined.triggers
             ]
     texts = {BRIEF: brief_text(corpus.brief), DATASHEET: datasheet(summary), PAGE: overlooked_page(summary)}
-    tables = {FILE: rows, CONTROLS_FILE: (), RESPONSES: responses, REDACTED: removed, AUDITS: audits}
+    tables = {FILE: rows, CONTROLS_FILE: controls, RESPONSES: responses, REDACTED: removed, AUDITS: audits}
     return {**{name: _lines(table) for name, table in tables.items()}, **texts}
+
+
+def _dialogue(mined: MinedDialogue, last: int | None = None) -> Dialogue:
+    """A conversation as corpora have it, up to a turn."""
+    of = mined.dialogue
+    return Dialogue(
+        origin=Origin(
+            dialogue=of.key,
+            persona=of.sha256[:32],
+            scenario_id=LOGGED,
+            blueprint=of.key,
+            life_domain=_DOMAIN,
+            style=0,
+            source_model=LOGGED,
+        ),
+        turns=tuple(Turn(user=turn.user, assistant=turn.assistant) for turn in of.turns[:last]),
+        triggers=tuple(Trigger(turn=one.turn, rubric=one.rubric.criteria) for one in mined.triggers),
+        system=of.system,
+    )
+
+
+def _control(mined: MinedDialogue, turn: int) -> dict[str, Any]:
+    return row_of(_dialogue(mined, turn), [_NO_ORDER] * turn, control_turn=turn)
 
 
 def _row(mined: MinedDialogue) -> dict[str, Any]:
     dialogue = mined.dialogue
-    origin = Origin(
-        dialogue=dialogue.key,
-        persona=dialogue.sha256[:32],
-        scenario_id=LOGGED,
-        blueprint=dialogue.key,
-        life_domain=_DOMAIN,
-        style=0,
-        source_model=LOGGED,
-    )
-    turns = tuple(Turn(user=turn.user, assistant=turn.assistant) for turn in dialogue.turns)
-    triggers = tuple(Trigger(turn=one.turn, rubric=one.rubric.criteria) for one in mined.triggers)
     return row_of(
-        Dialogue(origin=origin, turns=turns, triggers=triggers, system=dialogue.system),
-        [_NO_ORDER] * len(turns),
+        _dialogue(mined),
+        [_NO_ORDER] * len(dialogue.turns),
         scenario={"title": shortened(dialogue.turns[0].user)},
         anchors=[
             {**anchor.model_dump(), "turn": fact.turn, "quote": fact.quote}

@@ -63,6 +63,8 @@ class Mining:
     brief: CorpusBrief
     dialogue: LoggedDialogue
     lost: list[LostTrigger] = field(default_factory=list[LostTrigger])
+    closing: int | None = None
+    """The last turn that was read, where its message ends the matter."""
 
     async def mined(self) -> MinedDialogue:
         """The conversation with its triggers; a need that is none is in `lost`, with the reason."""
@@ -71,7 +73,8 @@ class Mining:
         triggers = [result for result in results if isinstance(result, LoggedTrigger)]
         lost = [result for result in results if isinstance(result, LostTrigger)]
         ordered = sorted([*self.lost, *lost], key=lambda one: one.turn)
-        return MinedDialogue(dialogue=self.dialogue, triggers=triggers, lost=ordered)
+        control = None if candidates or self.lost else self.closing
+        return MinedDialogue(dialogue=self.dialogue, triggers=triggers, lost=ordered, control=control)
 
     # --- what a user mentioned and did not ask about
 
@@ -85,7 +88,7 @@ class Mining:
             except RuleError as error:
                 self.lose(turn, f"No answer of the finder could be used. {' '.join(error.reasons)}")
                 continue
-            fit = list[Need]()
+            fit, self.closing = list[Need](), turn if findings.closes else None
             for need in findings.needs:
                 if reason := next(self.objections(need, known), None):
                     self.lose(turn, reason)
@@ -198,7 +201,7 @@ class Mining:
             reveal=None,
             trigger=of.phase,
             needs=[anchor.id for anchor in of.anchors],
-            expects=f"{of.need.need} {of.need.act}",
+            expects=f"{of.need.need} ({of.need.act})",
             if_seen="go on",
         )
         shown: dict[str, Any] = {

@@ -37,7 +37,7 @@ _COLLECTED = (
 
 def _describe(data: PublicData) -> Description:
     described = made.describe(data)
-    names = {"dialogues": "conversations", "personas": "", "parts of life": "", "control dialogues": ""}
+    names = {"dialogues": "conversations", "personas": "", "parts of life": "", "control dialogues": "control turns"}
     counts = [(names.get(name, name), count) for name, count in described.counts]
     return replace(
         described,

@@ -148,8 +148,8 @@ class LogSummary:
     def _sentence(self) -> str:
         count, read = len(self.triggers), counted(len(self.dialogues), "conversation")
         if not count:
-            return f"{self.stand_in}no need was found in {read} that a user mentioned and did not ask about"
-        needs = f"{counted(count, 'need')} found in {read} that users mentioned and did not ask about"
+            return f"{self.stand_in}no need was found in {read} that a user hinted at and did not ask about"
+        needs = f"{counted(count, 'need')} found in {read} that users hinted at and did not ask about"
         if self.stand_in:
             return f"{self.stand_in}{needs}, which measure nothing"
         if not (graded := count - len(self.graded(None))):
@@ -224,6 +224,11 @@ class LogSummary:
     def rejections(self) -> Sequence[tuple[str, int]]:
         """Why needs are no triggers, the commonest reason first, and how often."""
         return commonest_reasons([lost.reason for _, mined in self.dialogues for lost in mined.lost])
+
+    @property
+    def controls(self) -> int:
+        """Conversations that end without a need that was found, at whose last message nothing is to be offered."""
+        return sum(mined.control is not None for _, mined in self.dialogues)
 
     @property
     def refuted(self) -> int:

@@ -153,3 +153,5 @@ class MinedDialogue(Frozen):
     triggers: list[LoggedTrigger]
     lost: list[LostTrigger]
     """Needs that are no trigger, with the reason."""
+    control: int | None = None
+    """The turn at which the user closes, where no need was found up to it; None for any other conversation."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dspy_proact.benchmarks.proactbench.cases import OWN_ROW
 from dspy_proact.benchmarks.proactbench.corpus.bundled import sample_control_responses, sample_offer_ratings
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE, load_corpus
-from dspy_proact.benchmarks.proactbench.types import CONTROL_LABELS, ControlView, Offers
+from dspy_proact.benchmarks.proactbench.types import CONTROL_LABELS, LOGGED, ControlView, Offers
 from dspy_proact.evaluation.controls import Controls
 from dspy_proact.evaluation.people import HumanGrade
 from dspy_proact.evaluation.reporting import Addition
@@ -47,11 +47,12 @@ def _report(turns: Outcomes) -> Addition:
         others = "; the others would fit anybody" if grounded < len(unwanted) else ""
         lines.append(f"{grounded:,} of {len(unwanted):,} unwanted offers refer to what the user said{others}.")
     offers = {"unwanted": len(unwanted), "grounded": grounded}
-    if own := sum(OWN_ROW in outcome.meta for outcome in turns.outcomes):
-        lines.append(
-            f"{own:,} of {len(turns.outcomes):,} control turns are rewritten triggers, in which what is to be taken up "
-            "was replaced."
-        )
+    own = [outcome.meta.get("scenario_id") == LOGGED for outcome in turns.outcomes if OWN_ROW in outcome.meta]
+    kinds = {
+        "are rewritten triggers, in which what is to be taken up was replaced": own.count(False),
+        "end conversations that took place, in which a model found nothing to be taken up": own.count(True),
+    }
+    lines += [f"{count:,} of {len(turns.outcomes):,} control turns {kind}." for kind, count in kinds.items() if count]
     return Addition({"offers": offers, "rule": CONTROL_RULE}, _references(), lines)
 
 

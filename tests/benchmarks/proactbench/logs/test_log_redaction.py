@@ -24,7 +24,7 @@ def reading(*entries, language="English", orders=()):
     return lambda _: {"private": private, "language": language, "orders": list(orders)}
 
 
-ENTRIES = (("Ida Quistgaard", "NAME"), ("Hollow Tree Dairy", "NAME"), ("Zwanenburg", "ADDRESS"))
+ENTRIES = (("Quistgaard", "NAME"), ("Ida Quistgaard", "NAME"), ("Hollow Tree Dairy", "NAME"), ("Zwanenburg", "ADDRESS"))
 
 
 def made(tmp_path, script, *chats, **options):
