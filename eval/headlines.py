@@ -242,6 +242,11 @@ def of_several(several: SeveralRuns) -> Printed:
             further.append("side that the adjusted test does not show")
         if not row["side"] and _shown(lenient) and (row["p_holm"] or 1) <= SURE and "no difference was" in first.text:
             further.append("no difference, where a test shows one")
+    best, tests = several.best, several.best.pairs
+    for run in best.below:  # shown by a test of its own that bears the number of all pairs
+        of = compare(several.summaries[run], several.summaries[best.run]).lenient.overall.weighted
+        if of.p is None or of.p * tests > SURE or (of.difference.value or 0) <= 0:
+            further.append("run below the best that the adjusted test does not show")
     scores = [(row["few"], -(row["strict"]["value"] or 0)) for row in document["runs"]]
     if scores != sorted(scores):
         further.append("not the best first")

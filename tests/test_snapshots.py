@@ -41,6 +41,10 @@ def build(folder):
     run_of(folder / "a", zip(cases, grades, strict=True))
     run_of(folder / "b", zip(cases, ["PASS"] * 27 + [None] + ["FAIL"] * 8, strict=True), model="openai/n")
     run_of(folder / "other", [(trigger("elsewhere"), "PASS")])
+    short = {"variant": "short", "assistant": {"program": "prompt", "prompt": "0123456789abcdef"}}
+    for name, model, passes in (("c", "openai/m", 30), ("d", "openai/n", 20)):
+        labels = ["PASS"] * passes + ["FAIL"] * (36 - passes)
+        run_of(folder / name, zip(cases, labels, strict=True), model=model, **short)
     both = ("openai/j", "openai/k")
     events = [event for case in cases[:6] for event in (answered(case), *(graded(case, judge=name) for name in both))]
     written(folder / "jury", manifest(*both), cases[:6], [*events[:-1], graded(cases[5], "FAIL", judge=both[1])])

@@ -6,10 +6,13 @@ from collections import Counter
 from pathlib import Path
 from queue import Queue
 
+from builders.assistants import artefact as assistant_artefact
 from builders.dialogues import jsonl, row
+from builders.judges import artefact as judge_artefact
 from drivers.child import Child, command_line
 from fakes.server import Answer, healthy, verdict
 
+from dspy_proact.programs.artefact import write_artefact
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
@@ -162,6 +165,19 @@ def test_a_prompt_that_changed_under_its_name_is_another_run_and_both_are_named_
     assert (status, len(server.of("assistant"))) == (0, 9 + 3), err
     (new,) = set(Path("one").iterdir()) - before
     (old,) = [path for path in before if RunFolder(path).manifest().system_prompt == SHORT]
-    names = [RunFolder(path).manifest().identity.assistant.prompt[:8] for path in (old, new)]
+    names = [RunFolder(path).manifest().identity.assistant.name[-9:-1] for path in (old, new)]
     text = " ".join(proact("compare", old, new, new)[1].split())
     assert [f"{ANN} (short, prompt {name})" in text for name in names] == [True, True]
+
+
+def test_a_compiled_judge_speaks_of_its_card_once_and_each_program_by_its_name(proact, server):
+    write_artefact(Path("judge.json"), judge_artefact())
+    for name in ("tuned", "retuned"):
+        write_artefact(Path(f"{name}.json"), assistant_artefact(demos=int(name == "tuned")))
+    programs = ["--program", "tuned.json", "--program", "retuned.json", "--judge-program", "judge.json"]
+    status, _, err = proact(*matrix(server, *programs, models=(ANN,)))
+    assert status == 0, err
+    assert err.count("--judge-program: was compiled for") == 1
+    assert [err.count(f"--program ({name}): was compiled for") for name in ("tuned", "retuned")] == [1, 1]
+    labels = [RunFolder(path).manifest().variant for path in Path("all").iterdir()]
+    assert sorted(filter(None, labels)) == ["long", "retuned", "short", "tuned"]

@@ -214,16 +214,16 @@ def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope, output: option
 
     Returns how they ended; None where only the forecasts were asked for, which are printed.
     """
+    known = set[tuple[str, tuple[str, ...]]]()
     for execution, _ in runs:
         if (reused := execution.reused(scope)) and reused.reason:
             say(reused.reason)
         for argument, role, participants in execution.compiled():
-            say_of_card(
-                f"--{argument.replace('_', '-')}",
-                participants[0].program_card,
-                role,
-                [participant.model.name for participant in participants],
-            )
+            first, models = participants[0], tuple(participant.model.name for participant in participants)
+            flag = f"--{argument.replace('_', '-')}{f' ({first.variant})' if first.variant and len(runs) > 1 else ''}"
+            if (flag, models) not in known:  # several runs have one judge
+                say_of_card(flag, first.program_card, role, models)
+            known.add((flag, models))
     if output.dry_run:
         _print_forecasts(runs, scope, output.as_json)
         return None
