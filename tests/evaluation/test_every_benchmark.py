@@ -18,7 +18,18 @@ from drivers.child import Child
 from fakes.player import played
 from fakes.server import Answer, Sent, Server, error, rows_of
 
-from dspy_proact import Evaluation, Gate, Limits, ModelSpec, RunFolder, Scope, summarize, transcript
+from dspy_proact import (
+    Evaluation,
+    Gate,
+    Limits,
+    ModelSpec,
+    Rejudging,
+    Responses,
+    RunFolder,
+    Scope,
+    summarize,
+    transcript,
+)
 from dspy_proact.errors import LimitReached
 from dspy_proact.evaluation.benchmark import has_judge
 from dspy_proact.evaluation.checks import file_of
@@ -35,8 +46,10 @@ AGENTS = [
     if (field := declared.settings_type.model_fields.get("agent"))
     for agent in get_args(field.annotation)[1:]
 ]
-EVERY = pytest.mark.parametrize("name", [*OWN, *CHAINED])
-EVERY_AGENT = pytest.mark.parametrize("name", [*OWN, *CHAINED, *AGENTS])
+ANSWERED = [f"{name} answers" for name in ("proactbench", "proactiveagent") if name in OWN]
+"""Answers that exist, of a text and of several fields, from rows; a judge grades them."""
+EVERY = pytest.mark.parametrize("name", [*OWN, *CHAINED, *ANSWERED])
+EVERY_AGENT = pytest.mark.parametrize("name", [*OWN, *CHAINED, *AGENTS, *ANSWERED])
 
 
 def at(server: Server | SimpleNamespace, name: str, limit: int = 4096, **gate):
@@ -47,9 +60,20 @@ def at(server: Server | SimpleNamespace, name: str, limit: int = 4096, **gate):
     models = [ModelSpec(api_base=base, **limited) for base in (server.assistant, server.judge)]
     if not has_judge(declared):  # it is graded without one
         del models[1]
+    if setting == "answers":
+        return Rejudging(answers_to(named), models[1], gate=Gate(retries=0, concurrency=1, **gate))
     settings = declared.settings_type(**({setting: int(value) if value.isdigit() else value} if setting else {}))
     gate = Gate(retries=0, concurrency=1, **gate)
     return Evaluation("sample", *models, benchmark=declared, settings=settings, gate=gate)
+
+
+def answers_to(name: str) -> Responses:
+    """A row for every case of the sample of a benchmark, whose answer has a text in each field of texts."""
+    declared = OWN[name]
+    cases = declared.read("sample", declared.settings_type()).cases
+    texts = ({"key": case.key, "response": f"Shall I look into it? {case.key}"} for case in cases)
+    fields = ({"key": case.key, "proposals": json.dumps([f"Look into {case.key}."])} for case in cases)
+    return Responses.of_rows(texts if name == "proactbench" else fields, "mine", "sample", benchmark=declared)
 
 
 def in_a_process(assistant: str, judge: str, name: str, path: str) -> None:
@@ -166,6 +190,20 @@ def test_a_killed_run_goes_on_and_pays_again_only_for_the_call_in_flight(server,
     exchanges = [exchange for stage in transcript(RunFolder(path), case) for exchange in stage.exchanges]
     of_case = [sent.rows for line, sent in zip(lines, answered, strict=True) if line.key.case == case]
     assert [rows_of(exchange.request) for exchange in exchanges] == of_case
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_answers_of_a_run_are_graded_from_rows_as_they_were_in_it(tmp_path, name):
+    declared = OWN[name]
+    Evaluation("sample", benchmark=declared).run(tmp_path / "run", SCOPE)
+    events = [event for event in RunFolder(tmp_path / "run").events() if event.answer]
+    rows = [{"key": event.key.case, "response": json.dumps(event.answer)} for event in events]
+    if name in ("proactbench", "rows"):  # whose answers are texts
+        rows = [{"key": event.key.case, "response": event.text} for event in events]
+    responses = Responses.of_rows(rows, "mine", "sample", benchmark=declared)
+    Rejudging(responses, "embedded" if has_judge(declared) else None).run(tmp_path / "graded")
+    assert events
+    assert outcomes(tmp_path / "graded") == outcomes(tmp_path / "run")
 
 
 @pytest.mark.parametrize("name", OWN)

@@ -202,8 +202,8 @@ def check_of(path: Path, corpus: str | None) -> "ResultsCheck | None":
     """What is wrong with a results file, beside the corpus that it answers, if one is named; None of a run."""
     from dspy_proact.evaluation.registry import benchmark_named
 
-    results = benchmark_named(DEFAULT_BENCHMARK).results
-    return results.check(path, corpus) if results and results.check and is_results(path) else None
+    results = benchmark_named(DEFAULT_BENCHMARK).results if is_results(path) else None
+    return results.check(path, corpus) if results and results.check else None
 
 
 def _recorded(path: Path) -> str | None:
