@@ -103,13 +103,15 @@ class AppError(StageError):
 
     Attributes:
         alike: What is the same in every failure of this cause, where `detail` also has what is of one request.
+        unclear: Whether another request may have made it fail: this one is then sent once more, and nothing counts.
     """
 
     kind = "app"
 
-    def __init__(self, reason: str, detail: str = "", alike: str | None = None):
+    def __init__(self, reason: str, detail: str = "", alike: str | None = None, *, unclear: bool = False):
         super().__init__(reason, detail)
         self.alike = detail if alike is None else alike
+        self.unclear = unclear
 
 
 class Halt(BaseException):

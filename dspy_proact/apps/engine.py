@@ -22,7 +22,7 @@ from dspy.lm15 import (
     Usage,
 )
 
-from dspy_proact.apps.app import App, AppReply, AppRequest
+from dspy_proact.apps.app import App, AppReply, AppRequest, steps_in
 from dspy_proact.calls import MOST_TOKENS, Price
 from dspy_proact.errors import AppError
 from dspy_proact.kept import open_stage
@@ -62,7 +62,7 @@ class AppEngine:
             message=Message(role="assistant", parts=(TextPart(text=reply.text),)),
             finish_reason="stop",
             usage=_usage(reply),
-            provider_data={USD: reply.usd, STEPS: [dict(step) for step in reply.steps]},
+            provider_data={USD: reply.usd, STEPS: [dict(step) for step in steps_in(reply.steps)]},
         )
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:

@@ -17,11 +17,13 @@ from dspy_proact.cli.options.benchmark import (
     summary_of,
 )
 from dspy_proact.cli.options.models import (
+    APPS,
     EMBEDDED,
     GATE,
     JUDGING,
     ROLES,
     WORDINGS,
+    NamedApps,
     NamedModel,
     NamedRoles,
     model_options,
@@ -45,6 +47,7 @@ _TESTED = model_options("--model", "Model under test, a litellm name; repeatable
     "eval",
     BENCHMARK,
     _TESTED,
+    APPS,
     WORDINGS,
     ROLES,
     ANSWERS,
@@ -78,13 +81,15 @@ _TESTED = model_options("--model", "Model under test, a litellm name; repeatable
         option.flag("--show-prompt", "With --dry-run: print what each model is sent first, in place of the estimate."),
     ),
     option.output("the run. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the report"),
-    first="--model --system-prompt --answers --judge --benchmark --corpus --limit --max-usd --out --dry-run --json",
+    first="--model --app --system-prompt --answers --judge --benchmark --corpus --limit --max-usd "
+    "--out --dry-run --json",
     example="dspy-proact eval --model openai/gpt-4o --limit 50 --dry-run",
     brief="Score a model on a benchmark.",
 )
 def evaluate(
     chosen: BenchmarkChoice,
     model: NamedModel,
+    apps: NamedApps,
     wordings: "Sequence[Wording]",
     roles: NamedRoles,
     answers: NamedAnswers,
@@ -111,7 +116,8 @@ def evaluate(
     from dspy_proact.evaluation.evaluation import Evaluation, Rejudging
     from dspy_proact.evaluation.variants import variants_of
 
-    answers.require_alone(flags_of(_TESTED, WORDINGS, ROLES))
+    answers.require_alone(flags_of(_TESTED, APPS, WORDINGS, ROLES))
+    apps.require_alone(flags_of(_TESTED, WORDINGS))
     answers = answers.beside(corpus)
     of_run = [answers.file] if answers.file and answers.kind(chosen.columns) == "run" else []
     declared = chosen.declared(*of_run)
@@ -120,7 +126,7 @@ def evaluate(
         raise UsageError("--show-prompt: has no effect without --dry-run")
     if min_kappa is not None:
         _require_kappa(judge_program, min_kappa)
-    variants = [] if answers.file else variants_of(model.specs(EMBEDDED), wordings)
+    variants = [] if answers.file else variants_of(apps.opened(gate.limits) or model.specs(EMBEDDED), wordings)
     names = {variant.model.name for variant in variants} or {answers.model or ""}
     embedded = names == {EMBEDDED}
 

@@ -30,6 +30,8 @@ class RoleCalls:
     """That are sent in the prompts."""
     uncounted_images: int = 0
     """Those of them whose tokens no known rule counts: they are in no number of tokens and in no price."""
+    app: bool = False
+    """Whether it is an application, of which only the calls are known."""
 
     @classmethod
     def of(cls, model: Model, stages: Iterable[Sequence[ExpectedCall] | None], role: str | None = None) -> "RoleCalls":
@@ -43,6 +45,8 @@ class RoleCalls:
             unknown += stage is None
             for call in (call for call in stage or () if call.role == role):
                 calls += 1
+                if model.app:
+                    continue
                 prompt += count_tokens(model.name, call.messages)
                 counts = [image_tokens(model.name, *size) for size in call.images]
                 prompt += sum(filter(None, counts))
@@ -51,8 +55,9 @@ class RoleCalls:
                 low, high = low + few, high + many
         little, much = (model.price.of(prompt, end, calls=calls) for end in (low, high))
         usd = (little, much) if little is not None and much is not None and not unknown else None
-        tokenizer = tokenizer_name(model.name)
-        return cls(calls + unknown, prompt, (low, high), usd, tokenizer, unknown, images, uncounted)
+        tokenizer = "" if model.app else tokenizer_name(model.name)
+        is_app = model.app is not None
+        return cls(calls + unknown, prompt, (low, high), usd, tokenizer, unknown, images, uncounted, is_app)
 
     @classmethod
     def together(cls, forecasts: Sequence["RoleCalls"]) -> "RoleCalls":
@@ -63,7 +68,8 @@ class RoleCalls:
         names = ("calls", "prompt_tokens", "unknown", "images", "uncounted_images")
         counts = {name: sum(getattr(role, name) for role in forecasts) for name in names}
         tokenizer = ", ".join(dict.fromkeys(role.tokenizer for role in forecasts))
-        return cls(completion_tokens=(few, many), usd=usd, tokenizer=tokenizer, **counts)
+        is_app = any(role.app for role in forecasts)
+        return cls(completion_tokens=(few, many), usd=usd, tokenizer=tokenizer, app=is_app, **counts)
 
 
 @dataclass(frozen=True)

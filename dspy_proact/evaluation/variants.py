@@ -1,10 +1,14 @@
-"""What one command tests: variants, each a model with a system prompt or a compiled program, or with neither."""
+"""What one command tests: variants, each a model with a system prompt or a compiled program, or with neither.
+
+An application in the place of a model has its own prompts and programs.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dspy_proact.apps import App
 from dspy_proact.errors import UsageError
 from dspy_proact.models import ModelSpec
 from dspy_proact.plain_text import shortened
@@ -30,7 +34,7 @@ BARE = Wording()
 class Variant:
     """A model, and how it is asked."""
 
-    model: ModelSpec
+    model: ModelSpec | App
     wording: Wording = BARE
 
     @property
@@ -66,11 +70,12 @@ def wordings_of(
     return (*([BARE] if bare or not named else []), *wordings)
 
 
-def variants_of(models: Iterable[ModelSpec], wordings: Sequence[Wording]) -> list[Variant]:
-    """Every model with every wording, model by model; raises a `UsageError` where a model is named twice."""
+def variants_of(models: Iterable[ModelSpec | App], wordings: Sequence[Wording]) -> list[Variant]:
+    """Every model or application with every wording, one by one; raises a `UsageError` where one is named twice."""
     models = list(models)
     if len({spec.name for spec in models}) < len(models):
-        raise UsageError("`model`: each model is named once; `scope.epochs=N` has it answer every case N times")
+        argument, noun = ("model", "model") if isinstance(models[0], ModelSpec) else ("app", "application")
+        raise UsageError(f"`{argument}`: each {noun} is named once; `scope.epochs=N` has it answer every case N times")
     return [Variant(spec, wording) for spec in models for wording in wordings]
 
 

@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 from dspy.lm15 import Config, Request, Response, Usage
 
 from dspy_proact.calls import FINISHES, MOST_TOKENS, Call, record_call
-from dspy_proact.errors import Interrupted, SetupFault, chain
+from dspy_proact.errors import AppError, Interrupted, SetupFault, chain
 from dspy_proact.models.budget import Cost, Limits, most_of
 from dspy_proact.models.dspy_internals import StreamEvent
-from dspy_proact.models.faults import Caller, understand
+from dspy_proact.models.faults import Caller, Fault, understand
 from dspy_proact.models.gate import Gate
 from dspy_proact.models.prompt_cache import PromptCache
 from dspy_proact.models.redaction import redacted
@@ -199,15 +199,13 @@ class _Attempt:
     def _swallows(self, error: BaseException | None) -> bool:
         if error is None or self._settled:
             return False
-        if self.caller.app and isinstance(error, SetupFault):  # it could not be started
-            self.gate.switch.pull(error)
-            self._settle(Cost())
-            return False
         task = asyncio.current_task()
         cancelled = task is not None and task.cancelling() > 0
         # A client may also fail because it was cancelled, or closed by its reader.
         left = cancelled or any(isinstance(cause, GeneratorExit) for cause in chain(error))
         if not isinstance(error, Exception) or left:  # in flight: it may have been answered and billed
+            if self.caller.app and isinstance(error, SetupFault):
+                self.gate.switch.pull(error)
             self._settle(self.most)
             return False
         fault = understand(error, self.caller)
@@ -215,10 +213,8 @@ class _Attempt:
         self._settle(self.most if fault.may_be_billed or self._begun else Cost(calls=1))
         self._record(error=fault.word)
         self.lane.failed(self._turn, fault)
-        if not self._begun and (change := self.form.change(self.request, fault)) is not None:
+        if self._is_mended(error, fault):
             self._mended, self._wait = self._mended + 1, 0.0
-            if change:
-                self.gate.observer.form_changed(self.caller.whose, change)
             return True
         number = self.number - self._mended
         self._wait = self.gate.wait(number, fault.retry_after)
@@ -228,11 +224,18 @@ class _Attempt:
         if fault.unreached and not self.gate.health(self.caller).responded:
             final = final or time.perf_counter() + self._wait - self._since > _PATIENCE_TO_CONNECT
         failure = self.gate.failed(self.caller, fault, number, None if final else self._wait)
-        if failure is error:  # an application's own: it goes on as it is
-            return not final
-        if final:
+        if final and failure is not error:  # an application's own goes on as it is
             raise failure from error
-        return True
+        return not final
+
+    def _is_mended(self, error: Exception, fault: Fault) -> bool:
+        """Whether the request is sent again at once, in another form, or apart from the one that may be at fault."""
+        if isinstance(error, AppError) and error.unclear:
+            return True
+        change = None if self._begun else self.form.change(self.request, fault)
+        if change:
+            self.gate.observer.form_changed(self.caller.whose, change)
+        return change is not None
 
     def completed(self, response: Response) -> Response:
         """The complete reply, read; raises an error of the provider's that came with it."""
@@ -273,8 +276,8 @@ class _Attempt:
         from_cache, written = _sum(usage.cache_read_tokens, 0), _sum(usage.cache_write_tokens, 0)
         cut = finish_reason == "length"
         self._record(
-            characters=characters_of(self.request),
-            images=len(images_of(self.request)),
+            characters=None if caller.app else characters_of(self.request),  # its tokens are of what it asks others
+            images=0 if caller.app else len(images_of(self.request)),
             prompt_tokens=prompt,
             completion_tokens=completion,
             cached_tokens=from_cache,

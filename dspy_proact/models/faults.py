@@ -33,7 +33,7 @@ from dspy_proact.models.redaction import redacted
 from dspy_proact.models.too_long import TooLong
 
 _EXCERPT = 300
-FINAL_REASONS = frozenset({"no_text", "empty", "too_long"})
+FINAL_REASONS = frozenset({"no_text", "empty", "too_long", "refused"})
 """Of an application that has answered, but with nothing that can be graded: the same request is not sent again."""
 _RETRIED = {
     "rate_limit": (lm15.RateLimitError,),
@@ -236,7 +236,8 @@ def _of_app(error: Exception, caller: Caller) -> Fault:
     """A failure of an application, or on the way to it; what it answered, and is of no use, is not asked for again."""
     if isinstance(error, ProviderError):
         after = getattr(error, "retry_after", None)
-        return Fault(error.reason, error, True, after, may_be_billed=True, unreached=error.reason == "network")
+        retry, unreached = error.reason != "denied", error.reason == "network"
+        return Fault(error.reason, error, retry, after, may_be_billed=True, unreached=unreached)
     if isinstance(error, TimeoutError):
         error = AppError("timeout", "it did not answer within the time limit of `timeout`")
     elif not isinstance(error, StageError):

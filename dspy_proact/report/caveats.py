@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from dspy_proact.calls import Usage
 from dspy_proact.report.numbers import counted, listed
 
 if TYPE_CHECKING:
@@ -17,9 +16,10 @@ _MEND = "Give it a longer context; with Ollama num_ctx of the model, or OLLAMA_C
 
 
 def caveats(summary: "Summary") -> list[str]:
-    """Sentences on what grades claim, on duplicate cases, and on servers that cut or drop or do not count."""
+    """Sentences on what grades claim, on applications, duplicates, and servers that cut or drop or do not count."""
     of_benchmark = summary.reporting.run(summary).lines
-    return [*of_benchmark, *_unquoted(summary), *_duplicates(summary), *_prompts(summary), *_uncounted(summary.usage)]
+    of_prompts = [*_unquoted(summary), *_duplicates(summary), *_prompts(summary)]
+    return [*of_benchmark, *_of_app(summary), *of_prompts, *_uncounted(summary)]
 
 
 def caveats_of_runs(runs: Mapping[str, "Summary"]) -> list[str]:
@@ -29,6 +29,13 @@ def caveats_of_runs(runs: Mapping[str, "Summary"]) -> list[str]:
         for line in caveats(summary):
             names.setdefault(line, []).append(name)
     return [f"{listed(of)}: {line}" for line, of in names.items()]
+
+
+def _of_app(summary: "Summary") -> Iterator[str]:
+    usage = summary.usage.get("assistant")
+    if summary.tests_app and usage:
+        cost = f"is what it reports, USD {usage.usd:.4f}" if usage.usd is not None else f"is not known ({usage.reason})"
+        yield f"The cost of {summary.model} {cost}. No limit of this run holds for models that it calls itself."
 
 
 def _unquoted(summary: "Summary") -> Iterator[str]:
@@ -69,7 +76,7 @@ def _prompts(summary: "Summary") -> Iterator[str]:
             yield f"{caller}: the server seems to drop images, for it counted no more tokens than the texts have."
 
 
-def _uncounted(by_role: Mapping[str, Usage]) -> Iterator[str]:
-    for role, usage in by_role.items():
-        if usage.prompt_tokens is None:
+def _uncounted(summary: "Summary") -> Iterator[str]:
+    for role, usage in summary.usage.items():
+        if usage.prompt_tokens is None and not (summary.tests_app and role == "assistant"):
             yield f"{role}: {usage.tokens}, so its cost is not known and prompts that it cuts go unnoticed."

@@ -128,6 +128,11 @@ class Summary(MeasuredRun):
         return data_frame(self, backend)
 
     @property
+    def tests_app(self) -> bool:
+        """Whether an application was tested in the place of a model."""
+        return self.manifest is not None and self.manifest.identity.assistant.app is not None
+
+    @property
     def usd(self) -> float | None:
         """US dollars of all calls; None where some are not known."""
         costs = [usage.usd for usage in self.usage.values()]

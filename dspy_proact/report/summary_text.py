@@ -240,7 +240,9 @@ def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str
     for role, usage in summary.usage.items():
         cost = f"USD {usage.usd:.4f}" if usage.usd is not None else f"cost unknown ({usage.reason})"
         further = summary.further_roles.get(role)
-        yield f"{role}{f' {further.model}' if further else ''}: {usage.attempts}, {usage.tokens}, {cost}"
+        silent = summary.tests_app and role == "assistant" and usage.prompt_tokens is None
+        tokens = "tokens not known" if silent else usage.tokens
+        yield f"{role}{f' {further.model}' if further else ''}: {usage.attempts}, {tokens}, {cost}"
     yield from summary.reused.lines if summary.reused else ()
 
 

@@ -1,6 +1,6 @@
 """Options of every command that calls a model: the models, their programs, how calls are made, and limits."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from io import StringIO
@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.verb import Bundle, Heading, Section
+from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
+    from dspy_proact.apps import App
     from dspy_proact.calls import Price
     from dspy_proact.evaluation.benchmark import Benchmark
     from dspy_proact.evaluation.variants import Wording
-    from dspy_proact.models import Gate, ModelSpec
+    from dspy_proact.models import Gate, Limits, ModelSpec
     from dspy_proact.recipe import Recipe
 
 
@@ -135,6 +136,56 @@ ROLES = Bundle(
     prefix="role_",
 )
 """The models of a benchmark's further roles."""
+
+# An application in the place of a model
+
+
+@dataclass(frozen=True)
+class NamedApps:
+    """The applications that a person names as assistants under test, none where a model is."""
+
+    name: tuple[str, ...] = ()
+    template: Path | None = None
+
+    def require_alone(self, others: Collection[str]) -> None:
+        """Raise a `UsageError` where an option of a model is typed beside an application."""
+        if self.template and not self.name:
+            raise UsageError("--app-template: has no effect without --app URL")
+        if self.name and (flag := first_typed(others)):
+            mend = "test a model by a command of its own, and compare the runs"
+            raise UsageError(f"--app and {flag} are mutually exclusive: an application has models of its own; {mend}")
+
+    def opened(self, limits: "Limits") -> "list[App]":
+        """Each application, of which none is started; which limits do not hold for it is printed."""
+        if not self.name:
+            return []
+        from dspy_proact.apps import opened_app
+
+        taken = {"--max-usd": limits.usd, "--max-tokens": limits.tokens}
+        if named := [flag for flag, limit in taken.items() if limit is not None]:
+            say(
+                f"{' and '.join(named)}: the judge never exceeds it; of an application it counts what that reports "
+                "once it has answered, and nothing limits the models that it calls itself."
+            )
+        return [opened_app(name, self.template) for name in self.name]
+
+
+APPS = Bundle(
+    "apps",
+    NamedApps,
+    Section(
+        Heading.MODELS,
+        option.text(
+            "--app",
+            "FILE.py:NAME|URL",
+            "Your application in place of a model; repeatable.",
+            "app_name",
+            several=True,
+        ),
+        option.path("--app-template", "JSON file that says how the service at --app URL is asked."),
+    ),
+    prefix="app_",
+)
 
 # Calls
 

@@ -106,7 +106,7 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
 
 def _callable(execution: Execution, forecast: RunForecast) -> dict[str, Model]:
     """The models that are called, by role and name; the stand-in takes no parameters."""
-    models = (model for model in execution.models if isinstance(model, Model) and not model.embedded)
+    models = (model for model in execution.models if isinstance(model, Model) and not (model.embedded or model.app))
     return {f"{model.role.name} {model.name}": model for model in models if forecast.by_role[model.role.name].calls}
 
 
@@ -123,6 +123,8 @@ def _role(role: RoleCalls) -> str:
     price = "price unknown" if role.usd is None else f"USD {role.usd[0]:.2f} to {role.usd[1]:.2f}"
     calls = f"{'at least ' if role.unknown else ''}{role.calls:,} calls"
     counted = f" (counted by {role.tokenizer})" if role.tokenizer else ""
+    if role.app:
+        return f"{calls} to the application, whose tokens and price are not known"
     images = f", {role.images:,} images" if role.images else ""
     if role.uncounted_images:
         images += f" ({role.uncounted_images:,} not counted: no rule for their tokens is known)"

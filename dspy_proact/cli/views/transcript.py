@@ -131,4 +131,5 @@ def _print_reply(sheet: Sheet, call: LoggedCall) -> None:
 def _usage(attempt: Call) -> str:
     counts = attempt.prompt_tokens, attempt.completion_tokens
     tokens = "" if None in counts else "{:,} tokens in, {:,} out, ".format(*counts)
-    return f"{tokens}{attempt.latency:.1f} s"
+    cost = "" if attempt.usd is None else f"USD {attempt.usd:.4g}, "
+    return f"{tokens}{cost}{attempt.latency:.1f} s"
