@@ -3,9 +3,9 @@
     python eval/generation_soak.py --kills 50
     python eval/generation_soak.py --kills 50 --of probe
 
-Dialogues of ProactBench, what its bundled logs show, or people with tasks of PROBE, are made at a simulated provider,
-which answers as the stand-in does; or notes of a made-up benchmark, by answers that break rules now and then. The
-making has 32 calls in flight and is killed (SIGKILL) at random moments: when as many requests have come as a seed
+Dialogues of ProactBench, what logs like its bundled ones show, or people with tasks of PROBE, are made at a simulated
+provider, which answers as the stand-in does; or notes of a made-up benchmark, by answers that break rules now and then.
+The making has 32 calls in flight and is killed (SIGKILL) at random moments: when as many requests have come as a seed
 draws, half of the time while later ones get no answer. The same call goes on each time. At the end the files must be
 those of a corpus that nobody killed, the time it was begun apart, no logged call may have been sent again, and the
 provider must have counted at most 32 calls a kill beyond it.
@@ -22,14 +22,14 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-from support.made_corpora import as_stand_in, made_at
+from support.made_corpora import as_stand_in, made_at, repeated_log
 from support.notes_corpus import NotesBench, NotesScript
 from support.provider import SimulatedProvider, killed, slow
 
 from dspy_proact import Gate, Generation, ModelSpec
 
-WIDTH, SEED = 32, 20261128
-ITEMS = {"proactbench": (20, 2), "logs": (9, 2), "probe": (6, 1), "notes": (60, 8)}
+WIDTH, SEED, LOG = 32, 20261128, "chats.jsonl"
+ITEMS = {"proactbench": (20, 2), "logs": (60, 2), "probe": (6, 1), "notes": (60, 8)}
 """By what is made, how many items, and how many of a quick check."""
 
 
@@ -40,11 +40,11 @@ def faults(kind: str, text: str) -> str | None:
     return json.dumps(broken.get(kind, {})) if draw == 0 else None
 
 
-def making(base: str, items: int, of: str) -> Generation:
-    """What is killed."""
+def making(base: str, items: int, of: str, folder: Path) -> Generation:
+    """What is killed, in a folder that holds the log of `logs`."""
     gate = Gate(concurrency=WIDTH)
     if of != "notes":
-        return made_at(base, items, gate, of)
+        return made_at(base, items, gate, of, folder / LOG)
     model = ModelSpec(name="openai/any", api_base=base)
     return Generation(None, model, items=items, gate=gate, benchmark=NotesBench())
 
@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="2 kills of the smallest corpus")
     parser.add_argument("--of", choices=ITEMS, default="proactbench", help="notes are of a made-up benchmark")
     parser.add_argument(
-        "--items", type=int, help="to make: 20 dialogues by default, 9 conversations, 6 people, or 60 notes"
+        "--items", type=int, help="to make: 20 dialogues by default, 60 conversations, 6 people, or 60 notes"
     )
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--at", help=argparse.SUPPRESS)
@@ -83,14 +83,15 @@ def main() -> None:
     kills, of = 2 if options.quick else options.kills, options.of
     items = options.items or ITEMS[of][options.quick]
     if options.out:
-        making(options.at, items, of).run(options.out)
+        making(options.at, items, of, options.out.parent).run(options.out)
         return
 
     moment, done = random.Random(SEED), 0
     script = NotesScript(faults) if of == "notes" else partial(as_stand_in, benchmark=of)
     with tempfile.TemporaryDirectory() as name, SimulatedProvider(script) as provider:
         folder, base = Path(name), provider.base("any")
-        task = making(base, items, of)
+        repeated_log(folder / LOG, items)
+        task = making(base, items, of, folder)
         expected = task.forecast()
         task.run(folder / "smooth")
         needed, tokens = provider.received.total(), provider.tokens
@@ -101,7 +102,7 @@ def main() -> None:
                 break
             done += 1
         provider.script = script
-        making(base, items, of).run(folder / "killed")
+        making(base, items, of, folder).run(folder / "killed")
         extra = provider.received.total() - 2 * needed
         smooth, broken = content(folder / "smooth"), content(folder / "killed")
         unequal = sorted(name for name in {*smooth, *broken} if smooth.get(name) != broken.get(name))

@@ -52,6 +52,7 @@ class Next(StrEnum):
     CHOSEN = "agree {benchmark} --pairs {file}"
     BRIEF_DRAFTED = "generate --brief {file} {options} --dry-run"
     CORPUS_MADE = "eval {benchmark} {options} --corpus {corpus}"
+    LOGS_READ = "eval {benchmark} --corpus {corpus} --answers logged {options}"
     AUDITED = "eval {benchmark} --corpus {corpus}"
 
 

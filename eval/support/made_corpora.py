@@ -1,5 +1,9 @@
 """Corpora that are made at a simulated provider, which answers as the embedded stand-in does."""
 
+import json
+from importlib.resources import files
+from pathlib import Path
+
 from dspy_proact import Gate, Generation, ModelSpec
 from dspy_proact.benchmarks.proactbench.generation import making as proactbench
 from dspy_proact.benchmarks.proactbench.generation.brief import brief_of
@@ -32,18 +36,33 @@ def as_stand_in(received: Received, most: int | None = None, benchmark: str = "p
     return Scripted(answer, usage={name: count // CHARACTERS_A_TOKEN for name, count in counts.items()})
 
 
-def made_at(base: str, items: int, gate: Gate, benchmark: str = "proactbench") -> Generation:
-    """A corpus of the bundled brief, or of the bundled `logs`, with full proof; each role has an address of its own.
+def made_at(base: str, items: int, gate: Gate, benchmark: str = "proactbench", log: Path | None = None) -> Generation:
+    """A corpus of the bundled brief, with full proof; the provider answers each role at an address of its own.
 
-    `base` is the provider's address of the role `any`.
+    `base` is the provider's address of the role `any`; `log` is what a corpus of `logs` is made of, the bundled one by
+    default.
     """
     model = ModelSpec(name="openai/any", api_base=base)
     roles = {
         name: ModelSpec(name="openai/any", api_base=base.replace("/any/", f"/{name}/")) for name in ROLES[benchmark]
     }
     if benchmark == "logs":
-        return Generation(brief_of(None), model, roles, items=items, gate=gate, logs=logs.SAMPLE)
+        return Generation(brief_of(None), model, roles, items=items, gate=gate, logs=log or logs.SAMPLE)
     return Generation(None, model, roles, items=items, gate=gate, benchmark=benchmark)
+
+
+def repeated_log(path: Path, count: int) -> Path:
+    """A log of so many conversations, the bundled ones again and again under other identifiers and first words."""
+    bundled = files("dspy_proact.benchmarks.proactbench").joinpath("data/logs/chats.jsonl").read_text("utf-8")
+    usable = [chat for chat in map(json.loads, bundled.splitlines()) if len(chat["messages"]) > 1]
+    lines = list[str]()
+    for number in range(count):
+        chat = json.loads(json.dumps(usable[number % len(usable)]))
+        first = next(message for message in chat["messages"] if message["role"] == "user")
+        first["content"] = f"Request {number + 1}. {first['content']}"
+        lines.append(json.dumps({**chat, "conversation_id": f"c{number + 1}"}))
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
 
 
 _FILLING = (

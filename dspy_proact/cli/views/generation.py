@@ -209,15 +209,20 @@ def _print_made(generation: Generation, generated: Generated, as_json: bool) -> 
     if generated.paid == 0:
         say("Nothing to do: every answer is in the record; no calls were made.")
     say(f"In {generated.path}: {', '.join(files)}.")
-    if made.missing:
+    if made.missing and not generation.logs:
         flag = next((flag for flag in ("--dialogues", "--people") if flag == f"--{generation.making.items}"), "--items")
         say(f"For those that are missing: repeat with more {flag}, or with a wider brief in another folder.")
     page = next((name for name in files if name.endswith(".html")), None)
     look = f"Look at {generated.path / page} first. " if page else ""
     typed = Typed()
     named = typed.options("--benchmark")
-    options = [*typed.model("--model", EMBEDDED), *typed.model("--judge"), *typed.options(*CALLS)]
-    say_next(Next.CORPUS_MADE, look.strip(), benchmark=named, options=options, corpus=generated.path)
+    if generation.logs:
+        judge = typed.beside("--judge", "--model").model("--judge", EMBEDDED)
+        step, options = Next.LOGS_READ, [*judge, *typed.options(*CALLS)]
+    else:
+        models = [*typed.model("--model", EMBEDDED), *typed.model("--judge")]
+        step, options = Next.CORPUS_MADE, [*models, *typed.options(*CALLS)]
+    say_next(step, look.strip(), benchmark=named, options=options, corpus=generated.path)
 
 
 # A brief

@@ -1,6 +1,8 @@
 """A corpus of logs: what is said first of it, its page, its rows, and how it is read by other commands."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -258,6 +260,11 @@ def test_offline_the_bundled_logs_show_how_it_works(proact):
     assert "1 conversation: only the user speaks in it" in text
     assert "1 conversation of 9 holds orders to whoever reads or grades" in text
     assert "Look at corpus/overlooked.html first." in err
+    (step,) = re.findall(r"Next: dspy-proact (.*)", err)
+    assert step == "eval --corpus corpus --answers logged --judge embedded"
+    status, out, _ = proact(*shlex.split(step), "--out", "graded")
+    assert status == 0
+    assert "on 7 triggers of the corpus corpus, judged by embedded." in " ".join(out.split())
     triggers = [one["key"] for one in rows(Path("corpus"), "logged.jsonl")]
     assert len(triggers) == 7
     kinds = {
