@@ -5,6 +5,7 @@ Where somebody says that it is their name, one word in small letters will do.
 """
 
 import re
+from functools import partial
 
 from dspy_proact.files.personal_rules import Check, PersonalRule, personal_rule
 
@@ -19,7 +20,7 @@ NO_NAMES = frozenset(
     """
     all again agent anyone assistant bot chatgpt claude colleague colleagues customer dear everybody everyone folks
     friend friends guys hello hi human ladies gentlemen madam manager miss mr mrs ms sales service sir sirs someone
-    support team
+    support team best kind warm many wishes regards greetings
     there user world you yes no ok okay thanks thank please sorry the this that my your and but what why how when
     where can could would do does did is are i im we it monday tuesday wednesday thursday friday saturday sunday january
     february march april may june july august september october november december god
@@ -50,7 +51,7 @@ def name_at(text: str, start: int, small: bool = False) -> int:
     while count < _MOST and (match := _WORD.match(text, at)):
         word = match[0].rstrip(".") if len(match[0]) > 2 else match[0]  # "J." is an initial, "Anna." ends a sentence
         lower = word.lower()
-        if count and lower in PARTICLES and word == lower:
+        if lower in PARTICLES and word == lower:
             at = match.end() + 1 if text[match.end() : match.end() + 1] == " " else len(text)
             continue
         if lower.rstrip(".") in (_NO_SMALL_NAMES if small and not count else NO_NAMES):
@@ -68,33 +69,39 @@ def name_at(text: str, start: int, small: bool = False) -> int:
     return end
 
 
-def _capital(match: re.Match[str]) -> str | None:
-    return match.string[match.end() : name_at(match.string, match.end())] or None
+_CLAUSE_ENDS = re.compile(r"\s*(?:[,!.?:;\u2013\u2014-]|\n|$)")
+_LINE_ENDS = re.compile(r"[.!]?[^\S\n]*(?:\n|$)")
+_TEXT_ENDS = re.compile(r"[ .!\n]*\Z")
+_HERE = re.compile(r"\s+here\b")
+_SPEAKS = re.compile(r"\s+(?:speaking|here|calling|from|again|von|am Apparat|nochmal)\b|,\s+(?:calling|from)\b")
+_CLOSING = re.compile(
+    r"\b(?:thanks|thank you|thx|cheers|regards|wishes|greetings|danke|dank|gr[üu](?:ß|ss)e?n?)\b", re.IGNORECASE
+)
 
 
-def _greeted(match: re.Match[str]) -> str | None:
-    """A name after a greeting, where the line or a clause ends with it."""
-    end = name_at(match.string, match.end())
-    return match.string[match.end() : end] if re.match(r"\s*(?:[,!.?:;–—-]|\n|$)", match.string[end:]) else None
+def _named(match: re.Match[str], after: re.Pattern[str] | None = None, small: bool = False) -> str:
+    """The name that begins where a match ends, and is followed by a pattern if there is one; empty where none does."""
+    end = name_at(match.string, match.end(), small)
+    return match.string[match.end() : end] if after is None or after.match(match.string, end) else ""
 
 
-def _signed(match: re.Match[str]) -> str | None:
-    """A name after a closing, where the line ends with it."""
-    end = name_at(match.string, match.end())
-    return match.string[match.end() : end] if re.match(r"[.!]?[^\S\n]*(?:\n|$)", match.string[end:]) else None
+def _of_two_words(match: re.Match[str]) -> str:
+    """A name of two words or more: one word with a capital letter may be anything."""
+    name = _named(match)
+    return name if " " in name else ""
 
 
-def _introduced(match: re.Match[str]) -> str | None:
-    return match.string[match.end() : name_at(match.string, match.end(), small=True)] or None
+def _last_line(match: re.Match[str]) -> str:
+    """A name that ends the text: of two words after a sentence, or any after a word of thanks or farewell."""
+    name, before = _named(match, _TEXT_ENDS), match.string[max(0, match.start() - 80) : match.start()].rstrip()
+    sentence = " " in name and before.endswith((".", "!", "?", ",", "\u2026"))
+    return name if sentence or _CLOSING.search(before) else ""
 
 
-def _speaking(match: re.Match[str]) -> str | None:
+def _speaking(match: re.Match[str]) -> str:
     """A name where the sentence goes on as that of somebody who introduces themselves does."""
-    end = name_at(match.string, match.end())
-    rest = match.string[end:]
-    follows = re.match(r"\s+(?:speaking|here|calling|from|again|von|am Apparat)\b|,\s+(?:calling|from)\b", rest)
-    german = match[0].lower().startswith("hier") and re.match(r"\s*[,.!\n]|$", rest)
-    return match.string[match.end() : end] if follows or german else None
+    german = match[0].lower().startswith("hier")
+    return _named(match, _SPEAKS) or (_named(match, _CLAUSE_ENDS) if german else "")
 
 
 def _name_rule(check: Check, *parts: str, exact: bool = False) -> PersonalRule:
@@ -105,30 +112,31 @@ def _name_rule(check: Check, *parts: str, exact: bool = False) -> PersonalRule:
 _CAPITAL = r"(?-i:(?=[^\Wa-zäöüß]))"
 NAME_RULES = (
     _name_rule(
-        _introduced,
+        partial(_named, small=True),
         r"\b(?:my (?:full |first |last |sur)?name(?: is|'s|\u2019s|:)|mein (?:voller |vor|nach)?name (?:ist|lautet)",
         r"|ich hei(?:ß|ss)e|me llamo|mi nombre es|je m['\u2019]appelle|mon nom est|mi chiamo|il mio nome è|meu nome é",
         r"|me chamo|mijn naam is|ik heet|nazywam się|mam na imię)\s+",
     ),
     _name_rule(
-        _capital,
-        r"(?m:^)[^\S\n]*(?:(?:full|first|last|contact) )?(?:name|vorname|nachname|ansprechpartner(?:in)?|kontakt)\s?:",
+        _named,
+        r"(?m:^)[^\S\n]*(?:(?:full|first|last|contact) )?(?:name|vorname|nachname|ansprechpartner(?:in)?|kontakt",
+        r"|(?:account ?|card ?)?holder|(?:konto|karten)inhaber(?:in)?|passenger|guest|reisende[r]?|gast)\s?:",
         rf"[^\S\n]+{_CAPITAL}",
     ),
     _name_rule(
-        _capital,
+        _named,
         r"\b(?:Mr|Mrs|Ms|Mx|Prof|Dr|Doctor|Professor|Herrn?|Frau|Fr|Hr|[Ss]eñora?|Monsieur|Madame|Mme|[Ss]ignora?)\b",
         r"\.?[^\S\n]+(?:(?:Prof|Dr|Doktor|Professor)\b\.?[^\S\n]+){0,2}",
         exact=True,
     ),
     _name_rule(
-        _greeted,
+        partial(_named, after=_CLAUSE_ENDS),
         r"\b(?:dear|hi|hello|hey|good (?:morning|afternoon|evening)|liebe[rs]?|hallo|guten (?:tag|morgen|abend)|moin",
         r"|servus|gr(?:ü|ue)(?:ß|ss) gott|hola|querid[oa]|bonjour|ch[eè]re?|ciao|buongiorno|olá),?[^\S\n]+",
         _CAPITAL,
     ),
     _name_rule(
-        _signed,
+        partial(_named, after=_LINE_ENDS),
         r"(?:\b(?:thanks|thank you|many thanks|cheers|danke|vielen dank|merci|gracias|grazie)",
         r"(?: (?:again|in advance|nochmal|im voraus))?[,.!]?[^\S\n]*\n\s*",
         r"|\b(?:(?:best|kind|warm|many) (?:regards|wishes)|regards|sincerely|yours(?: sincerely| faithfully| truly)?",
@@ -137,17 +145,29 @@ NAME_RULES = (
         r"|cordialement|saludos|cordiali saluti|groeten)\b,?\s+)",
     ),
     _name_rule(
-        _capital,
+        _named,
         r"\bmy (?:husband|wife|son|daughter|mother|father|mum|mom|dad|brother|sister|partner|boyfriend|girlfriend|boss",
         rf"|colleague|friend|neighbou?r|uncle|aunt|cousin|fianc[eé]e?),?[^\S\n]+{_CAPITAL}",
     ),
     _name_rule(  # in German any noun may stand there: a clause must end with the name
-        _greeted,
+        lambda match: _of_two_words(match) or _named(match, _CLAUSE_ENDS),
         r"\bmein(?:e[rmn]?)? (?:mann|frau|sohn|tochter|mutter|vater|bruder|schwester|partner(?:in)?|onkel",
         r"|freund(?:in)?|chef(?:in)?|kolleg(?:e|in)|nachbar(?:in)?|tante|verlobte[rn]?|oma|opa|enkel(?:in)?),?",
         rf"[^\S\n]+{_CAPITAL}",
     ),
     _name_rule(_speaking, rf"\b(?:this is|here is|it'?s|hier (?:ist|spricht|schreibt))[^\S\n]+{_CAPITAL}"),
-    _name_rule(_greeted, rf"\b(?:(?:you can )?call me|nenn(?:en sie)? mich)[^\S\n]+{_CAPITAL}"),
+    _name_rule(_of_two_words, rf"\b(?:I am|I['\u2019]?m|ich bin)[^\S\n]+{_CAPITAL}"),
+    _name_rule(
+        partial(_named, after=_LINE_ENDS),
+        r"(?m:^)(?:(?:hi|hallo|huhu|moin|guten tag)[^\S\n]*,?[^\S\n]+)?hier[^\S\n]+",
+        _CAPITAL,
+    ),
+    _name_rule(
+        partial(_named, after=_HERE), r"(?m:^)(?:(?:hi|hello|hey|hiya|hallo|huhu|moin)[^\S\n]*,?[^\S\n]+)?", _CAPITAL
+    ),
+    _name_rule(_last_line, r"\n[^\S\n]*", _CAPITAL),
+    _name_rule(
+        partial(_named, after=_CLAUSE_ENDS), rf"\b(?:(?:you can )?call me|nenn(?:en sie)? mich)[^\S\n]+{_CAPITAL}"
+    ),
 )
 """In the order in which they take."""

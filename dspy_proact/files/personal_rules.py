@@ -114,17 +114,20 @@ def _is_business(match: re.Match[str]) -> bool:
 
 
 def _token(match: re.Match[str]) -> str | None:
-    """A long run without blanks, of hexadecimal digits or of letters of both cases and digits, not of words."""
+    """A long run without blanks, of hexadecimal digits, or of letters and digits that change more than words do."""
     text = match[0]
-    hexadecimal = re.fullmatch(r"[0-9a-fA-F]{32,}", text) and not text.isdecimal()
+    if re.fullmatch(r"[0-9a-fA-F]{32,}", text):
+        return None if text.isdecimal() else text
     mixed = len(re.findall(r"\d", text)) > 1 and re.search("[a-z]", text) and re.search("[A-Z]", text)
-    return text if hexadecimal or (mixed and max(map(len, re.split(r"[\d/_+-]", text))) < 16) else None
+    return text if mixed and len(_CHANGE.findall(text)) > 0.3 * len(text) else None
 
 
 def _secret(match: re.Match[str]) -> str | None:
-    """What is marked as a password: it is quoted, or has a digit or a sign."""
+    """What is marked as a password: quoted, or with a digit or a sign; without "is", of two of these and letters."""
     text = match["x"].rstrip(".,;:!?)\"'»“”’")  # noqa: RUF001
-    return text if match["q"] or re.search(r"[\d!@#$%&*_^]", text) else None
+    kinds = sum(bool(re.search(kind, text)) for kind in (r"\d", "[!@#$%&*_^]", r"[^\W\d_]"))
+    plain = "q" in match.re.groupindex and (match["q"] or re.search(r"[\d!@#$%&*_^]", text))
+    return text if len(text) > 2 and (plain or kinds > 1) else None
 
 
 def _link(match: re.Match[str]) -> str | None:
@@ -141,6 +144,7 @@ def _street(match: re.Match[str]) -> str | None:
     return None if _NO_STREET.match(match[0]) else match[0]
 
 
+_CHANGE = re.compile(r"(?<=[a-z])[A-Z\d]|(?<=[A-Z])[a-z\d]|(?<=\d)[A-Za-z]")
 _YEARS = re.compile(r"(?:(?:19|20)\d{2}[ -]?)+")
 _LETTER = re.compile("[A-Za-z]")
 _VERSION = re.compile(r"\b(?:v|ver|version|release|build|firmware|update|patch)\W{0,3}$", re.IGNORECASE)
@@ -162,6 +166,7 @@ _IS = r"(?:\s+(?:is|was|ist|war|lautet|am|on|number|no|nr|num|nummer|code|id))*\
 """What may stand between a mark and what it marks."""
 _EQUALS = r"(?:(?:\s+(?:is|was|ist|war|lautet))+\s{0,2}[:=]?|\s{0,2}[:=])\s{0,2}"
 """The same, where nothing is not enough."""
+_PASSWORD = r"\b(?:pass(?:word|wort|code|phrase)|pwd?|kennwort|api[ -]?key|(?:access )?token|secret)"
 _MONTH = r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zäöü]*\.?"
 _DATE = (
     r"(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./-]\s?\d{1,2}[./-]\s?\d{2,4}"
@@ -190,11 +195,12 @@ RULES = (
     personal_rule("KEY", r"\bbearer\s+(?P<x>[\w.~+/=-]{12,})"),
     personal_rule(
         "KEY",
-        r"\b(?:pass(?:word|wort|code|phrase)|pwd|kennwort|api[ -]?key|(?:access )?token|secret)",
+        _PASSWORD,
         _EQUALS,
         r"(?P<q>[\"'«„“‘]?)(?P<x>\S{3,200})",  # noqa: RUF001
         check=_secret,
     ),
+    personal_rule("KEY", _PASSWORD, r"\s+(?:(?:to|as|habe ich|auf|als)\s+)?(?P<x>\S{3,200})", check=_secret),
     personal_rule(
         "KEY",
         r"\b(?:pin|tan|otp|cvv|cvc|(?:security|verification|confirmation|login|sms|best[äa]tigungs|sicherheits)",
@@ -221,6 +227,7 @@ RULES = (
         r"(?:\s+(?:is|was|ist|war|am|on|the|der|bin|my|his|her))*\s{0,2}[:=]?\s{0,2}",
         rf"(?P<x>{_DATE})",
     ),
+    personal_rule("BIRTH", rf"(?<!\w)(?P<x>{_DATE})(?:\sin\s[\w-]+)?\s(?-i:geboren)\b"),
     personal_rule(
         "NUMBER",
         r"\b(?:(?:customer|client|account|member(?:ship)?|policy|insurance|passport|social security|licen[cs]e|tax",

@@ -37,6 +37,9 @@ TAKEN = [
     ("see https://shop.example/r?user=anna&t=1.", "see [URL 1]."),
     ("https://anna:pw@shop.example/", "[URL 1]"),
     ("my password is hunter22.", "my password is [KEY 1]."),
+    ("user admin, pw Tr0ub4dor", "user admin, pw [KEY 1]"),
+    ("Als API-Key habe ich q7Ra#9 gesetzt", "Als API-Key habe ich [KEY 1] gesetzt"),
+    ("Ich bin am 3. Mai 1985 geboren", "Ich bin am [BIRTH 1] geboren"),
     ("Die PIN lautet 4821, danke", "Die PIN lautet [KEY 1], danke"),
     ("key sk-abcdefghijklmnopqrstuv here", "key [KEY 1] here"),
     ("I was born on 12 March 1985.", "I was born on [BIRTH 1]."),
@@ -54,6 +57,11 @@ TAKEN = [
     ("Hi Peter,\nit broke.\nBest regards,\nMaria Lopez", "Hi [NAME 1],\nit broke.\nBest regards,\n[NAME 2]"),
     ("Viele Grüße\nHans", "Viele Grüße\n[NAME 1]"),
     ("My husband Tom likes it", "My husband [NAME 1] likes it"),
+    ("meine Schwester Eva Klein weiter", "meine Schwester [NAME 1] weiter"),
+    ("hiya, Anna Lee here, I'm Bob Roe.", "hiya, [NAME 1] here, I'm [NAME 2]."),
+    ("It broke.\nAnna Lee", "It broke.\n[NAME 1]"),
+    ("thx in advance\nAnna", "thx in advance\n[NAME 1]"),
+    ("Kontoinhaber: Jan van Dyk\nText", "Kontoinhaber: [NAME 1]\nText"),
     ("Je m'appelle Élodie.", "Je m'appelle [NAME 1]."),
 ]
 
@@ -75,6 +83,8 @@ STAYS = [
     "my name is on the list; my name is spelled wrong; mein Name ist falsch",
     "password reset, the PIN is on the back, case-sensitive passwords, 127.0.0.1",
     "/usr/local/lib/python3.11/site-packages and some_very_long_identifier_of_words_2",
+    "I'm German, ich bin Kunde, bitte hier Fragen. It's Monday, please add:\nGarden Chair",
+    "Many thanks\nBest Wishes",
     "1 2 3 4 5 6 7 8 9 10 11, iPhone 15 Pro 256 GB, 3.14159265358979, ISBN 978-3-16-148410-0",
 ]
 
