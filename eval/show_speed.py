@@ -1,8 +1,9 @@
-"""How long it takes to list the failures of a large run: the whole command, imports and printing included.
+"""How long it takes to list the failures of a large run, and to export one: whole commands, imports included.
 
     python eval/show_speed.py
 
-Lines of a run of the sample are copied until there are 10,000 triggers, with longer responses and other keys.
+Lines of a run of the sample are copied, with longer responses and other keys, until there are 10,000 triggers for the
+list, and 1,000 for each form of an export.
 """
 
 import argparse
@@ -55,9 +56,9 @@ def enlarge(small: RunFolder, large: Path, triggers: int) -> int:
     return len(copies) * len(cases)
 
 
-def listed(run: Path) -> tuple[float, float, int, str]:
-    """Seconds, seconds of the processor and megabytes that the command takes, and what it prints."""
-    command = [sys.executable, "-m", "dspy_proact", "show", str(run), "--grade", "FAIL"]
+def ended(*words: object) -> tuple[float, float, int, str]:
+    """Seconds, seconds of the processor and megabytes that a command takes, and what it prints."""
+    command = [sys.executable, "-m", "dspy_proact", *map(str, words)]
     started = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout
@@ -71,18 +72,24 @@ def listed(run: Path) -> tuple[float, float, int, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="100 triggers, once")
-    triggers, rounds = (100, 1) if parser.parse_args().quick else (10_000, 5)
+    parser.add_argument("--quick", action="store_true", help="100 and 50 triggers, once")
+    triggers, few, rounds = (100, 50, 1) if parser.parse_args().quick else (10_000, 1_000, 5)
     with TemporaryDirectory() as name:
         small = Evaluation(load_corpus("sample"), model="embedded", judge="embedded").run(Path(name) / "small")
         large = Path(name) / "large"
         count = enlarge(RunFolder(small.path), large, triggers)
         size = sum(path.stat().st_size for path in large.glob("*.jsonl")) / 1e6
-        took = [listed(large) for _ in range(rounds)]
+        took = [ended("show", large, "--grade", "FAIL") for _ in range(rounds)]
         total, processor = median(item[0] for item in took), median(item[1] for item in took)
         print(took[0][3])
         print(f"{count:,} triggers, {size:,.0f} MB: {total:.2f} s, {processor:.2f} s of the processor", end=", ")
         print(f"{max(item[2] for item in took)} MB of memory; medians of {rounds}")
+        count = enlarge(RunFolder(small.path), Path(name) / "export", few)
+        for form in ("csv", "parquet", "eval", "every-eval-ever"):
+            words = ("export", Path(name) / "export", "--format", form, "--out", Path(name) / "exported")
+            took = [ended(*words) for _ in range(rounds)]
+            total, processor = median(item[0] for item in took), median(item[1] for item in took)
+            print(f"{count:,} triggers as {form}: {total:.2f} s, {processor:.2f} s of the processor")
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ run that are about it, in its metadata; the header's metadata has the manifest. 
 with the log: converts it, edits its tags, sorts its samples.
 """
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal, Never, TypeVar
 
@@ -14,11 +14,13 @@ from pydantic import BaseModel, ValidationError
 
 from dspy_proact.calls import CallUsage
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.files.inspect_log import InspectSample, header_of, is_inspect_log, samples_in
+from dspy_proact.files.inspect_log import InspectSample, header_of, is_inspect_log, sample_at, samples_in
 from dspy_proact.kept import first_fault
 from dspy_proact.runs import CaseRecord, Manifest, RunFolder, StageEvent
 from dspy_proact.types import Frozen
 
+_LONG = 256 * 1024
+"""Bytes of a sample from which on its view stays in the log: a thousand such views would fill the memory."""
 OURS = "dspy_proact"
 """The key of our records in the metadata of a log and of a sample."""
 M = TypeVar("M", bound=BaseModel)
@@ -42,6 +44,27 @@ class LoggedCase(Frozen):
     calls: tuple[CallUsage, ...] = ()
     score: float | None = None
     """As Inspect shows it; None where it has none."""
+
+
+class LoggedView(Mapping[str, Any]):
+    """A view that stays in a log, in the file of a sample; reading it raises a `CorpusError` if that was changed."""
+
+    def __init__(self, path: Path, member: str):
+        self._where = path, member
+
+    def __getitem__(self, name: str) -> Any:
+        return _view_at(*self._where)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_view_at(*self._where))
+
+    def __len__(self) -> int:
+        return len(_view_at(*self._where))
+
+
+@lru_cache(maxsize=4)
+def _view_at(path: Path, member: str) -> Mapping[str, Any]:
+    return _logged(sample_at(path, member)).case.view
 
 
 class LoggedRun(RunFolder):
@@ -97,7 +120,14 @@ class LoggedRun(RunFolder):
     @cached_property
     def _records(self) -> list[tuple[str, LoggedCase]]:
         """By sample, in the order of the log."""
-        return [(sample.source, _logged(sample)) for sample in samples_in(self.path)]
+        records = list[tuple[str, LoggedCase]]()
+        for sample in samples_in(self.path):
+            record = _logged(sample)
+            if sample.size > _LONG:
+                view = LoggedView(self.path.absolute(), sample.member)
+                record = record.model_copy(update={"case": record.case.model_copy(update={"view": view})})
+            records.append((sample.source, record))
+        return records
 
 
 def run_at(path: str | Path) -> RunFolder:

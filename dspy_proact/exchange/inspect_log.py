@@ -8,7 +8,6 @@ has inspect-ai read what is written here. Two scores stand at a sample: the numb
 import hashlib
 import json
 import re
-import textwrap
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,15 +59,14 @@ def export_inspect(folder: RunFolder, summary: Summary, path: Path) -> list[str]
             if not events[position]:
                 continue
             pending.discard(case.outcome.key)
-            case_calls = tuple(calls[position])
+            kept = records[case.outcome.key]
+            kept = kept.model_copy(update={"view": dict(kept.view)})  # a long one is on disk until now
             score = case.outcome.score if case.outcome.label else None
-            record = LoggedCase(
-                case=records[case.outcome.key], events=tuple(events[position]), calls=case_calls, score=score
-            )
+            record = LoggedCase(case=kept, events=tuple(events[position]), calls=tuple(calls[position]), score=score)
             sample = _sample(case, summary, record, models)
             text, count = safe_json(sample)
             if count:  # the marks are of what was replaced
-                record = record.model_copy(update={"case": record.case.model_copy(update={"mark": None})})
+                record = record.model_copy(update={"case": kept.model_copy(update={"mark": None})})
                 text, count = safe_json(_sample(case, summary, record, models))
             replaced += count
             _write(archive, f"samples/{sample['id']}_epoch_{sample['epoch']}.json", text)
@@ -177,10 +175,14 @@ def _time(seconds: float) -> str:
 
 
 def _thin(sample: Mapping[str, Any]) -> dict[str, Any]:
-    """What Inspect lists of a sample, its texts cut as Inspect cuts them."""
+    """What Inspect lists of a sample, its texts cut where Inspect cuts them."""
     scores = {
         name: {
-            **{field: score[field] and _shorten(score[field]) for field in ("answer", "explanation") if field in score},
+            **{
+                field: score[field] and score[field][:_LONGEST_TEXT]
+                for field in ("answer", "explanation")
+                if field in score
+            },
             "value": score["value"],
             "metadata": {key: value for key, value in score.get("metadata", {}).items() if key != "verdicts"},
         }
@@ -188,7 +190,7 @@ def _thin(sample: Mapping[str, Any]) -> dict[str, Any]:
     }
     messages = [{**message, "content": message["content"][:_LONGEST_INPUT]} for message in sample["input"]]
     metadata = {
-        name: _shorten(value) if isinstance(value, str) else value
+        name: value[:_LONGEST_TEXT] if isinstance(value, str) else value
         for name, value in sample["metadata"].items()
         if name != OURS
     }
@@ -202,10 +204,6 @@ def _thin(sample: Mapping[str, Any]) -> dict[str, Any]:
         "message_count": len(sample["messages"]),
         **({"error": sample["error"]["message"]} if "error" in sample else {}),
     }
-
-
-def _shorten(text: str) -> str:
-    return textwrap.shorten(text[: 8 * _LONGEST_TEXT], width=_LONGEST_TEXT, placeholder="...")
 
 
 # The header.

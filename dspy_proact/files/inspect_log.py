@@ -61,6 +61,10 @@ class InspectSample(Frozen):
     """What ended it before its time, a sentence."""
     source: str = ""
     """The log and the sample in it, as messages name it."""
+    member: str = ""
+    """Its file in the zip, by which `sample_at` reads it again; empty of a log in one file."""
+    size: int = 0
+    """Bytes of that file."""
 
     def fault(self, problem: str, field: str | None = None) -> CorpusError:
         """The error to raise for a problem with this sample."""
@@ -117,6 +121,11 @@ def samples_in(path: Path) -> Iterator[InspectSample]:
         raise CorpusError("the log has no samples; run Inspect so that it logs them", source=str(path))
 
 
+def sample_at(path: Path, member: str) -> InspectSample:
+    """A sample of a zip, by the name of its file; raises a `CorpusError` as `samples_in` does."""
+    return _member(Archive(path, WANTED), member)
+
+
 def _zipped(path: Path) -> bool:
     with opened(str(path), WANTED) as file:
         return path.suffix == ".eval" or file.read(len(_ZIP)) == _ZIP
@@ -130,8 +139,13 @@ def _zipped_samples(path: Path) -> Iterator[InspectSample]:
     if sum(archive.sizes[name] for name in names) > _LARGEST_LOG:
         raise CorpusError(f"its samples have more than {_LARGEST_LOG // _MIB:,} MiB when unpacked", source=str(path))
     for name in names:
-        source = archive.source_of(name)
-        yield _sample(_object_of(archive.read(name, _LARGEST_SAMPLE), source, _FIELDS), source)
+        yield _member(archive, name)
+
+
+def _member(archive: Archive, name: str) -> InspectSample:
+    source = archive.source_of(name)
+    sample = _sample(_object_of(archive.read(name, _LARGEST_SAMPLE), source, _FIELDS), source)
+    return sample.model_copy(update={"member": name, "size": archive.sizes[name]})
 
 
 def _listed_samples(path: Path) -> Iterator[InspectSample]:

@@ -19,7 +19,7 @@ from dspy_proact.calls import Failure
 from dspy_proact.errors import CorpusError
 from dspy_proact.evaluation import registry
 from dspy_proact.evaluation.checks import file_of
-from dspy_proact.evaluation.inspect_run import LoggedRun
+from dspy_proact.evaluation.inspect_run import LoggedRun, LoggedView
 from dspy_proact.evaluation.registry import benchmarks
 from dspy_proact.evaluation.responses import Responses
 from dspy_proact.exchange.inspect_log import export_inspect, log_name
@@ -282,3 +282,14 @@ def test_a_log_without_a_run_of_ours_is_refused_in_a_sentence(proact, tmp_path):
     for command in ("report", "show", "rejudge"):
         status, _, err = proact(command, tmp_path / "other.json")
         assert (status, "no run of ours is in this log of Inspect" in err) == (2, True), err
+
+
+def test_views_of_long_cases_stay_in_the_log(tmp_path):
+    cases = [trigger(name, user=f"{name} {'word ' * 60_000}") for name in "abc"]
+    run = run_of(tmp_path / "run", [(case, "PASS") for case in cases])
+    log = logged(run, tmp_path)
+    back = LoggedRun(log)
+    assert all(isinstance(case.view, LoggedView) for case in back.cases())
+    assert [dict(case.view) for case in back.cases()] == [dict(case.view) for case in run.cases()]
+    assert report_of(back) == report_of(run)
+    assert logged(back, tmp_path).read_bytes() == log.read_bytes()
