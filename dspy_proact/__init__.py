@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from dspy_proact.evaluation.results import ResultsFormat as ResultsFormat
     from dspy_proact.evaluation.transcript import transcript as transcript
     from dspy_proact.evaluation.trial import Trial as Trial
+    from dspy_proact.exchange.every_eval_ever import export_every_eval_ever as export_every_eval_ever
+    from dspy_proact.exchange.inspect_log import export_inspect as export_inspect
     from dspy_proact.generation.generation import Generation as Generation
     from dspy_proact.models import Gate as Gate
     from dspy_proact.models import Limits as Limits
@@ -131,6 +133,8 @@ _ROOMS = {
     "evaluation.ratings": "RatedItem Ratings",
     "evaluation.responses": "Responses",
     "evaluation.results": "ResultsFormat",
+    "exchange.every_eval_ever": "export_every_eval_ever",
+    "exchange.inspect_log": "export_inspect",
     "errors": "ContentError Halt ProactError",
     "generation.generation": "Generation",
     "models": "Gate Limits ModelSpec open_model",

@@ -18,7 +18,7 @@ from dspy_proact.calls import Call
 from dspy_proact.exchange.case import ExportedCase, exported_cases
 from dspy_proact.exchange.metrics import metrics_of
 from dspy_proact.exchange.safe_json import safe_json
-from dspy_proact.kept import replacing, write_file
+from dspy_proact.kept import replacing
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CONTROL, Manifest, RoleIdentity, RunFolder
 from dspy_proact.stats import Estimate
@@ -52,25 +52,28 @@ def export_every_eval_ever(folder: RunFolder, summary: Summary, path: Path) -> l
         if key.stage == "response":
             calls[key.case, key.epoch] += attempts
     count, replaced, checksum = 0, 0, hashlib.sha256()
-    with replacing(path.with_name(path.stem + ROWS)) as temporary, temporary.open("wb") as file:
-        for case in exported_cases(summary):
-            outcome = case.outcome
-            if outcome.label is None or outcome.stratum == CONTROL or case.answer is None:
-                continue
-            text, changed = safe_json(_row(case, summary, calls[outcome.key, outcome.epoch]))
-            line = f"{text}\n".encode()
-            checksum.update(line)
-            file.write(line)
-            count, replaced = count + 1, replaced + changed
-    rows = {
-        "format": "jsonl",
-        "file_path": aggregate_path(summary).removesuffix(".json") + ROWS,
-        "hash_algorithm": "sha256",
-        "checksum": checksum.hexdigest(),
-        "total_rows": count,
-    }
-    document = _aggregate(summary) | ({"detailed_evaluation_results": rows} if count else {})
-    write_file(path, json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    # Both or none: where one cannot be written, the other is not there.
+    with replacing(path) as temporary, replacing(path.with_name(path.stem + ROWS)) as beside:
+        with beside.open("wb") as file:
+            for case in exported_cases(summary):
+                outcome = case.outcome
+                if outcome.label is None or outcome.stratum == CONTROL or case.answer is None:
+                    continue
+                text, changed = safe_json(_row(case, summary, calls[outcome.key, outcome.epoch]))
+                line = f"{text}\n".encode()
+                checksum.update(line)
+                file.write(line)
+                count, replaced = count + 1, replaced + changed
+        rows = {
+            "format": "jsonl",
+            "file_path": aggregate_path(summary).removesuffix(".json") + ROWS,
+            "hash_algorithm": "sha256",
+            "checksum": checksum.hexdigest(),
+            "total_rows": count,
+        }
+        document = _aggregate(summary) | ({"detailed_evaluation_results": rows} if count else {})
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        temporary.write_text(f"{text}\n", encoding="utf-8")
     lost = (
         (summary.count("unscored"), "cases without a grade, since a row must have a score"),
         (summary.count("pending"), "pending cases"),

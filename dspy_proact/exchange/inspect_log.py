@@ -60,7 +60,6 @@ def export_inspect(folder: RunFolder, summary: Summary, path: Path) -> list[str]
                 continue
             pending.discard(case.outcome.key)
             kept = records[case.outcome.key]
-            kept = kept.model_copy(update={"view": dict(kept.view)})  # a long one is on disk until now
             score = case.outcome.score if case.outcome.label else None
             record = LoggedCase(case=kept, events=tuple(events[position]), calls=tuple(calls[position]), score=score)
             sample = _sample(case, summary, record, models)

@@ -8,6 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import field_serializer
+
 from dspy_proact.calls import Call, CallUsage, LoggedCall, StageKey
 from dspy_proact.errors import RunError
 from dspy_proact.kept import (
@@ -43,6 +45,11 @@ class CaseRecord(Frozen):
     meta: dict[str, str | int]
     mark: str | None = None
     """Hash of the rest of the line and of the run's corpus; None in runs that are older than marks."""
+
+    @field_serializer("view")
+    def _plain(self, view: Mapping[str, Any]) -> dict[str, Any]:
+        """A long view is read from disk."""
+        return dict(view)
 
     def marked(self, corpus: str) -> "CaseRecord":
         """A copy with its mark, in a run on this corpus."""

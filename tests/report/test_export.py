@@ -10,8 +10,19 @@ from builders.results import TEXTS
 from builders.runs import answered, failed, graded, manifest, trigger, written
 from hypothesis import given, settings
 
-from dspy_proact import RunFolder, Summary, export_csv, export_parquet, export_results, read_results, summarize
+from dspy_proact import (
+    RunFolder,
+    Summary,
+    export_csv,
+    export_every_eval_ever,
+    export_inspect,
+    export_parquet,
+    export_results,
+    read_results,
+    summarize,
+)
 from dspy_proact.errors import CorpusError, UsageError
+from dspy_proact.exchange.mlflow_rows import export_mlflow
 from dspy_proact.report.export import columns, rows
 
 TYPES = {"turn": "int64", "epoch": "int64", "judge_epoch": "int64", "score": "double", "truncated": "bool"}
@@ -184,6 +195,9 @@ WRITERS = {
     "proactbench": export_results,
     "csv": lambda _, summary, path: export_csv(summary, path),
     "parquet": lambda _, summary, path: export_parquet(summary, path),
+    "eval": export_inspect,
+    "every-eval-ever": export_every_eval_ever,
+    "mlflow": export_mlflow,
 }
 FORMS = pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
 
