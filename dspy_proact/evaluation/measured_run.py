@@ -75,7 +75,7 @@ class MeasuredRun(Outcomes):
         return self.manifest.model_name if self.manifest else self.model
 
     @property
-    def wording(self) -> str | None:
+    def variant(self) -> str | None:
         """The prompt or program of the model as a person calls it, or by its hash; None for the plain one."""
         if self.manifest is None or self.manifest.identity.assistant.is_plain:
             return None

@@ -60,10 +60,10 @@ class Matrix:
     """Runs that are every model with every prompt or program, each once."""
 
     models: tuple[str, ...]
-    wordings: tuple[str, ...]
+    variants: tuple[str, ...]
     """Prompts and programs as a person calls them, in order, after `bare` for the models without one."""
     runs: tuple[tuple[int, ...], ...]
-    """Numbers of the runs: one row a model, in the order of the wordings."""
+    """Numbers of the runs: one row a model, in the order of the variants."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class SeveralRuns:
                 return None
             speaking = summary.manifest.identity.assistant
             wording = (speaking.program, speaking.prompt)
-            titles.setdefault(wording, summary.wording or BARE)
+            titles.setdefault(wording, self.names[run][len(summary.model) + 2 : -1] or BARE)
             cells[summary.model, wording] = run
         models = list(dict.fromkeys(model for model, _ in cells))
         titles = dict(sorted(titles.items(), key=lambda item: item[1] != BARE))
@@ -236,7 +236,7 @@ def several_document(several: SeveralRuns) -> dict[str, Any]:
     """The document of `compare --json` of more than two runs: the runs in order, and each comparison as of two.
 
     In a comparison `p_holm` is of the overall difference, adjusted over the comparisons. `best` has the letter of the
-    highest run and of those that are shown to score lower, or not. `matrix` has letters by model and wording, or null.
+    highest run and of those that are shown to score lower, or not. `matrix` has letters by model and variant, or null.
     """
     first, nouns, best, matrix = several_headline(several), several.summaries[0].nouns, several.best, several.matrix
     holms = zip(several.comparisons, several.adjusted, several.sides, strict=True)
@@ -245,7 +245,7 @@ def several_document(several: SeveralRuns) -> dict[str, Any]:
         "claim": first.claim,
         "runs": [
             {"run": letter(run), "name": several.names[run], **fields_of(summary, "path", "model")}
-            | {"wording": summary.wording, "judge": summary.judge or None}
+            | {"variant": summary.variant, "judge": summary.judge or None}
             | {"few": several.few(run), nouns.cases: summary.counts(), "usd": summary.usd}
             | {"weighted": document(summary.leading.weighted), "strict": document(summary.leading.strict_weighted)}
             | {nouns.strata: {name: document(summary.scores(name).weighted) for name in summary.strata}}
@@ -259,7 +259,7 @@ def several_document(several: SeveralRuns) -> dict[str, Any]:
         },
         "matrix": matrix
         and {
-            "wordings": list(matrix.wordings),
+            "variants": list(matrix.variants),
             "models": {
                 model: [letter(run) for run in runs] for model, runs in zip(matrix.models, matrix.runs, strict=True)
             },
@@ -296,14 +296,14 @@ def print_several(several: SeveralRuns, console: Console | None = None, explain:
 
 
 def _by_model(several: SeveralRuns, matrix: Matrix) -> TerminalTable:
-    """The score of every model with every wording, with the letter of its run."""
+    """The score of every model with every variant, with the letter of its run."""
 
     def row(model: str, runs: Sequence[int]) -> list[str]:
         scores = (several.summaries[run].leading.weighted.value for run in runs)
         return [own_name(model), *(f"{letter(run)} {share(score)}" for run, score in zip(runs, scores, strict=True))]
 
     rows = (row(model, runs) for model, runs in zip(matrix.models, matrix.runs, strict=True))
-    return table(("score", *matrix.wordings), rows)
+    return table(("score", *matrix.variants), rows)
 
 
 def _scores(several: SeveralRuns) -> TerminalTable:

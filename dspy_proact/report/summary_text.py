@@ -90,7 +90,7 @@ def _run(summary: "Summary") -> dict[str, Any]:
         "judge_prompt": identity.judges[0].program if identity.judges else None,
         "parent": identity.parent,
         **({"answers": fields_of(manifest.answers, "name", "cases")} if manifest.answers else {}),
-        **{name: value for name in ("tags", "note", "commit") if (value := getattr(manifest, name))},
+        **{name: value for name in ("variant", "tags", "note", "commit") if (value := getattr(manifest, name))},
         **fields_of(manifest, "created", "epochs", "judge_epochs"),
         **fields_of(summary, "tried_again", "seconds"),
         **({"thoughts": dict(summary.thoughts)} if any(summary.thoughts.values()) else {}),

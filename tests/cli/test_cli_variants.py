@@ -47,6 +47,7 @@ def test_every_model_is_run_with_every_prompt_and_without_one(proact, server):
     manifests = [RunFolder(path).manifest() for path in paths]
     assert [(m.identity.assistant.model.removeprefix("hosted_vllm/"), m.system_prompt) for m in manifests] == EVERY
     assert {str(path) for path in Path("all").iterdir()} == set(paths)
+    assert [report["run"].get("variant") for report in json.loads(out)] == [None, "short", "long"] * 2
     again = proact(*matrix(server, "--json"))
     assert (again[0], again[1], len(server.sent)) == (0, out, 36)
 
@@ -152,7 +153,7 @@ def test_one_table_of_all_stands_at_the_end_models_by_prompts_first(proact, serv
     assert proact("compare", *paths)[1].splitlines()[:30] == out.splitlines()[:30]
     document = json.loads(proact("compare", *paths, "--json")[1])
     letters = {ANN: ["A", "B", "C"], BEN: ["D", "E", "F"]}
-    assert document["matrix"] == {"wordings": ["bare", "short", "long"], "models": letters}
+    assert document["matrix"] == {"variants": ["bare", "short", "long"], "models": letters}
 
 
 def test_a_prompt_that_changed_under_its_name_is_another_run_and_both_are_named_by_their_hashes(proact, server):
@@ -181,3 +182,12 @@ def test_a_compiled_judge_speaks_of_its_card_once_and_each_program_by_its_name(p
     assert [err.count(f"--program ({name}): was compiled for") for name in ("tuned", "retuned")] == [1, 1]
     labels = [RunFolder(path).manifest().variant for path in Path("all").iterdir()]
     assert sorted(filter(None, labels)) == ["long", "retuned", "short", "tuned"]
+
+
+def test_a_name_of_a_prompt_goes_with_the_run_into_its_list_and_another_grading(proact, server):
+    proact(*matrix(server, models=(ANN,)))
+    (path,) = [path for path in Path("all").iterdir() if RunFolder(path).manifest().variant == "short"]
+    assert f"{ANN} (short)" in proact("runs", "all")[1]
+    proact("rejudge", path, "--judge", "hosted_vllm/second", "--judge-api-base", server.judge, "--out", "child")
+    assert f"{ANN} (short) scored" in " ".join(proact("report", "child")[1].split())
+    assert RunFolder(path).manifest().identity.digest() == RunFolder("child").manifest().identity.parent
