@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 
 Classification = Literal["f1", "precision", "recall", "balanced_accuracy", "kappa"]
 """A statistic of predictions that are true or false, as `stats.classification` makes it."""
+STATEFUL = "stateful"
+"""The program of an application that keeps the conversation itself."""
 _PLAIN = frozenset({"bare", "default", "unknown"})
 """Programs by which a role speaks where a person names no other."""
 
@@ -22,8 +24,8 @@ class RoleIdentity(Frozen):
 
     model: str
     program: str = "default"
-    """Which program speaks: `bare`, `prompt`, `compiled:` with the hash of its file, or `unknown` for an assistant;
-    `default`, `official` or `compiled:` likewise for a judge."""
+    """Which program speaks: `bare`, `prompt`, `compiled:` with the hash of its file, or `unknown` for an assistant,
+    `stateful` for an application that keeps the conversation; `default`, `official` or `compiled:` for a judge."""
     prompt: str | None = None
     """sha256 of the program's rendered prompt. None in a compile, where programs change: a file then has model,
     endpoint and decoding alone."""

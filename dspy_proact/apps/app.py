@@ -65,7 +65,10 @@ def _tool_call(call: Any) -> dict[str, Any]:
 
 
 class App(Protocol):
-    """An application, ready to be asked from one event loop, many requests at a time."""
+    """An application, ready to be asked from one event loop, many requests at a time.
+
+    One that keeps the conversation itself, so that earlier replies in it are its own, has True as its `stateful`.
+    """
 
     @property
     def name(self) -> str:

@@ -40,7 +40,8 @@ def open_app(app: App, role: Role, gate: Gate) -> Model:
     caller = Caller(role=role.name, argument="app", model=app.name, price=NO_PRICE, app=True)
     gated = GatedEngine(lambda: AppEngine(app), gate, caller)
     lm = LoggedLM(app.name, LoggedEngine(gated))
-    return Model(app.name, role, lm, {}, (), None, NO_PRICE, app=app.fingerprint())
+    stateful = getattr(app, "stateful", False)
+    return Model(app.name, role, lm, {}, (), None, NO_PRICE, app=app.fingerprint(), stateful=stateful)
 
 
 class AppEngine:

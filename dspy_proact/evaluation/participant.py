@@ -18,7 +18,7 @@ from dspy_proact.evaluation.own_file import located
 from dspy_proact.models import EMBEDDED, EMBEDDER, AnyModel, Gate, Model, ModelSpec, Role, open_model
 from dspy_proact.models.dspy_internals import async_engine_of
 from dspy_proact.runs import Settings
-from dspy_proact.types import RoleIdentity
+from dspy_proact.types import STATEFUL, RoleIdentity
 
 Roles = Mapping[str, ModelSpec | str]
 """The model of each further role that a person names, by its name or as a spec."""
@@ -72,6 +72,7 @@ class Participant:
         """What decides its answers."""
         program = self.ask.program
         name = program_name(program) if self.prompt is None else "prompt"
+        name = STATEFUL if self.model.stateful else name
         spoken = {"program": name, "prompt": fingerprint_of(program)}
         return self.model.identity.model_copy(update={**spoken, "cuts": dict(getattr(program, "cuts", {}))})
 

@@ -81,6 +81,8 @@ class Model:
     """In which of `FORMS` an answer in JSON is requested; None for neither."""
     app: str | None = None
     """Of an application in its place: sha256 of what decides its answers; None of a model."""
+    stateful: bool = False
+    """Whether that keeps the conversation, so that earlier replies in it are its own."""
 
     def require_key(self) -> None:
         """Raise a `UsageError` that names the variable, where a key is needed and missing."""

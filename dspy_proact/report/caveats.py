@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dspy_proact.report.numbers import counted, listed
+from dspy_proact.types import STATEFUL
 
 if TYPE_CHECKING:
     from dspy_proact.report.summary import Summary
@@ -36,6 +37,11 @@ def _of_app(summary: "Summary") -> Iterator[str]:
     if summary.tests_app and usage:
         cost = f"is what it reports, USD {usage.usd:.4f}" if usage.usd is not None else f"is not known ({usage.reason})"
         yield f"The cost of {summary.model} {cost}. No limit of this run holds for models that it calls itself."
+    if summary.manifest and summary.manifest.identity.assistant.program == STATEFUL:
+        yield (
+            f"{summary.model} keeps the conversation: the earlier replies in it are its own, not those of the corpus, "
+            "so the score is comparable with other stateful applications only."
+        )
 
 
 def _unquoted(summary: "Summary") -> Iterator[str]:
