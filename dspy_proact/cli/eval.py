@@ -210,7 +210,7 @@ def _require_kappa(program: Path | None, least: float) -> None:
         if low is None or low < least:
             promised = row.after.reason or "no lower bound" if low is None else f"at least {low:.2f}"
             raise UsageError(
-                f"{program}: --min-kappa {least:g} is not met in {row.title}: quadratic kappa out of fold, against "
+                f"{program}: --min-kappa {least:g} is not met in {row.title}: kappa out of fold, against "
                 f"the shares of people's grades in {card.provenance.data.name!r}, is {promised} at 95 %"
             )
 

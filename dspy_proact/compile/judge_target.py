@@ -30,7 +30,7 @@ from dspy_proact.errors import ContentError, StageError, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.participant import role_of
-from dspy_proact.evaluation.people import WorkedCase, is_cut, parts_of, worked_cases_of
+from dspy_proact.evaluation.people import WorkedCase, is_cut, is_kappa, parts_of, worked_cases_of
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, ratings_named
 from dspy_proact.evaluation.rendered import grade_calls
 from dspy_proact.evaluation.tuning import Feedback, ScoredPrediction
@@ -282,7 +282,7 @@ class JudgeTarget(Target):
         demos = max(len(predictor.demos) for predictor in tuned.program.predictors())
         cuts = {f"{stratum} {cut.partial:g}/{cut.full:g}" for stratum, cut in tuned.cuts.items()}
         notes = [f"{demos} worked examples, cuts on the mean level: {', '.join(sorted(cuts)) or 'none'}"]
-        if scores.is_kappa and not numbers_of(scores, self.nouns).change.shown:
+        if is_cut(self.declared) and not numbers_of(scores, self.nouns).change.shown:
             notes.insert(0, self._advice())
         texts = [text for item in items for text in texts_in(self.inputs(item))]
         texts += [grade.reason for item in items for grades in item.grades.values() for grade in grades]
@@ -329,14 +329,16 @@ class JudgeTarget(Target):
 
     @property
     def in_kappa(self) -> bool:
-        """Where people grade answers as a whole."""
-        return is_cut(self.declared)
+        """Where people grade answers as a whole, on more than two levels."""
+        return is_kappa(self.declared)
 
     @property
     def detectable_gain(self) -> tuple[float, float] | None:
-        """None where all grades are alike: of these there is no kappa."""
+        """None where all grades are alike, of which there is no kappa, and on scales that no simulation was made of."""
         if not self.in_kappa:
             return super().detectable_gain
+        if not is_cut(self.declared):
+            return None
         grades = {grade.grade for item in self.items for own in item.grades.values() for grade in own}
         sizes = Counter(item.group for item in self.items).values()
         return detectable_gain([*sizes], self.raters) if len(grades) > 1 else None

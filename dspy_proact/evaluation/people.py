@@ -147,6 +147,12 @@ def is_cut(declared: "Benchmark[Any, Any]") -> bool:
     return len(parts) == 1 and not parts[0].name and parts[0].scale == "ordinal" and len(parts[0].levels) == 3
 
 
+def is_kappa(declared: "Benchmark[Any, Any]") -> bool:
+    """Whether people grade answers as a whole, on three levels or more or on a nominal scale, for kappa."""
+    parts = parts_of(declared)
+    return len(parts) == 1 and not parts[0].name and (parts[0].scale == "nominal" or len(parts[0].levels) >= 3)
+
+
 def is_nominal(declared: "Benchmark[Any, Any]") -> bool:
     """Whether answers are graded as a whole on a nominal scale, so that no mean is made of their labels."""
     return any(not part.name and part.scale == "nominal" for part in parts_of(declared))

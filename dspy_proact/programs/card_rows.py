@@ -24,6 +24,7 @@ from dspy_proact.stats import (
     score_change,
     value_change,
 )
+from dspy_proact.stats.agreement import Weight
 from dspy_proact.types import Frozen
 
 MARGINS: Mapping[str, float] = {"length": 0.20, "tokens": 0.50}
@@ -280,11 +281,12 @@ def _agreements(scores: ItemScores, nouns: Nouns) -> CardNumbers:
 
 
 def _kappas(scores: ItemScores, nouns: Nouns) -> CardNumbers:
-    """Quadratic kappa against people's soft labels: the average of the strata, and each of them."""
+    """Kappa against people's soft labels: the average of the strata, and each of them."""
     part, items = scores.parts[0], len(scores.groups)
     strata = [index for index in range(len(scores.strata)) if index in scores.stratum]
+    weight: Weight = "quadratic" if part.scale == "ordinal" else "none"
     gains = improvement(
-        part.before, part.after, _panel(part, range(items)), scores.stratum, scores.groups, order=strata
+        part.before, part.after, _panel(part, range(items)), scores.stratum, scores.groups, order=strata, weight=weight
     )
     target = CardRow.of(gains.overall, nouns=nouns, name="average", title="average", total=items, unit="kappa")
     rows = list[CardRow]()
@@ -299,23 +301,21 @@ def _beside(scores: ItemScores, indices: Sequence[int], nouns: Nouns) -> dict[st
     """Exact agreement and bias of the judge, beside the commonest grade and people."""
     (part,) = scores.parts
     read = [index for index in indices if None not in (part.before[index], part.after[index])]
-    labels, ties = range(len(part.levels)), (1, 2, 0)  # of equally common grades the middle one, then the best
+    labels, last = range(len(part.levels)), len(part.levels) - 1
+    ties = (1, 2, 0) if last == 2 else labels[::-1]  # of equally common grades of three the middle one, then the best
+    weight: Weight = "quadratic" if part.scale == "ordinal" else "none"
     groups, panel = [scores.groups[index] for index in read], _panel(part, read)
     consensus = [max(ties, key=[level for _, level in part.grades[index]].count) for index in read]
     sides = (pick(part.before, read), pick(part.after, read), [max(labels, key=consensus.count)] * len(read))
     first, second, constant = (Judged.of(panel, side, labels, groups, ties) for side in sides)
-    worth = [0.0, 0.5, 1.0]
-    beside = {
-        "exact before": first.exact(),
-        "exact after": second.exact(),
-        "exact commonest": constant.exact(),
-        "bias before": first.bias(worth),
-        "bias after": second.bias(worth),
-    }
+    beside = {"exact before": first.exact(), "exact after": second.exact(), "exact commonest": constant.exact()}
+    if part.scale == "ordinal":
+        worth = [level / last for level in labels]
+        beside |= {"bias before": first.bias(worth), "bias after": second.bias(worth)}
     numbers = {name: in_nouns(estimate, nouns) for name, estimate in beside.items()}
     if not read:
         return numbers | dict.fromkeys(("one human", "best attainable"), Estimate(None, reason="no items"))
-    people = human_reference(second)
+    people = human_reference(second, weight)
     return numbers | {"one human": people.one_human, "best attainable": people.best_attainable}
 
 

@@ -169,11 +169,11 @@ class ItemScores(Frozen):
 
     @property
     def is_kappa(self) -> bool:
-        """Whether people grade answers as a whole on an ordinal scale of three, of which kappas are made."""
+        """Whether people grade answers as a whole, on three levels or more or on a nominal scale: then it is kappa."""
         if len(self.parts) != 1:
             return False
         part = self.parts[0]
-        return not part.name and part.scale == "ordinal" and len(part.levels) == 3
+        return not part.name and (part.scale == "nominal" or len(part.levels) >= 3)
 
     @property
     def unscored(self) -> int:

@@ -9,9 +9,10 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dspy_proact.stats.improvement import LEVELS
 from dspy_proact.stats.jackknife import Jackknife, ratio
 
+LEVELS = 3
+"""Labels are levels 0, 1 and 2, from the worst to the best."""
 START_CUTS = (0.5, 1.5)
 """The cuts that round a mean level to the nearest."""
 

@@ -1,8 +1,8 @@
 """What a compile changed on the same cases, out of fold: agreement with people, scores, rates, values and lengths.
 
-Agreement is quadratic kappa within each stratum, averaged, each stratum weighted by its labels. An item counts once:
-its column is the judge's level, its rows the shares of people's grades. Pooled over strata a judge that only learned
-how strict each stratum is would seem to agree better.
+Agreement is kappa within each stratum, quadratic where levels have an order, averaged, each stratum weighted by its
+labels. An item counts once: its column is the judge's level, its rows the shares of people's grades. Pooled over strata
+a judge that only learned how strict each stratum is would seem to agree better.
 
 What is said of an improvement is said of the procedure that chose each fold's program; the program that is shipped,
 compiled on all labels, has no score of its own.
@@ -17,7 +17,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dspy_proact.stats.agreement import Strata, kappas
+from dspy_proact.stats.agreement import Strata, Weight, disagreement, kappas
 from dspy_proact.stats.cluster import cluster_mean, degrees_of_freedom, part_mean
 from dspy_proact.stats.estimate import Estimate, t_quantile
 from dspy_proact.stats.jackknife import Jackknife, Sides, ratio
@@ -31,8 +31,6 @@ CLAIM_GROUPS = 10
 """With cases in fewer groups nothing is claimed."""
 LOWER = 0.9
 """Probability below the upper end of the interval by which scores are shown to be lower."""
-LEVELS = 3
-"""Labels are levels 0, 1 and 2, from the worst to the best."""
 SPREADS = 0.52, 1.1
 """Standard error of a gain in kappa, times the root of the number of labels: the least and the most."""
 SCORE_SPREADS = 0.25, 0.5
@@ -45,7 +43,7 @@ PROMISED_DF = 7
 """With fewer degrees of freedom no power is promised."""
 
 Levels = ArrayLike | Sequence[int | None]
-"""Of verdicts: 0, 1 or 2, None or nan where one could not be read."""
+"""Of verdicts: from 0, the worst, to one less than there are levels; None or nan where one could not be read."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +174,7 @@ def improvement(
     groups: Sequence[Hashable],
     *,
     order: Sequence[Hashable],
+    weight: Weight = "quadratic",
     seed: int = 0,
 ) -> Improvements:
     """Compare the agreement of two judges with people, on the same labels.
@@ -186,16 +185,17 @@ def improvement(
     `ValueError` where `order` does not name every stratum once.
 
     Args:
-        before: Level of each item as the first judge graded it, 0, 1 or 2, None where it is unread: shape (n,).
+        before: Level of each item as the first judge graded it, None where it is unread: shape (n,).
         after: Level of each item as the second judge graded it, aligned with `before`.
-        panel: People's ratings of the items on three levels, at least one each.
+        panel: People's ratings of the items on all levels, at least one each.
         strata: Stratum of each item.
         groups: Key of the group of each item.
         order: The strata to tell about, each once.
+        weight: Of the kappas: "none" for levels without an order.
         seed: Seed of the random swaps; otherwise p depends on the levels alone, as in `paired_difference`.
     """
     first, second = (np.asarray(levels, dtype=np.float64) for levels in (before, after))
-    items = Items(first, second, panel, strata, groups)
+    items = Items(first, second, panel, strata, groups, weight)
     read, worst = items.where(~items.unread), items.at_worst()
     of_strata = [_change(read.of_stratum(stratum), worst.of_stratum(stratum), [stratum], seed) for stratum in order]
     adjusted = holm([one.p for one in of_strata])
@@ -207,7 +207,7 @@ def _change(read: "Items", worst: "Items", order: Sequence[Hashable], seed: int)
     """What changed on the items that were read, and with all of them, the unread at their worst."""
     kappas, unread, p = read.kappas(order), len(worst.groups) - len(read.groups), None
     if kappas.difference.value is not None:
-        strata = Strata.of(read.soft, read.strata, order)
+        strata = Strata.of(read.soft, read.strata, order, read.weight)
         tables, _ = read.tables(strata)
         p = swap_p(tables[:, 0], tables[:, 1], read.groups, strata.averages, seed)
     return Change(
@@ -233,10 +233,11 @@ class Items:
     panel: Panel
     strata: Sequence[Hashable]
     groups: Sequence[Hashable]
+    weight: Weight = "quadratic"
 
     @property
     def soft(self) -> NDArray[np.float64]:
-        """Share of people's grades at each level: shape (n, 3)."""
+        """Share of people's grades at each level: shape (n, k)."""
         return shares(self.panel.counts)
 
     @property
@@ -246,35 +247,40 @@ class Items:
 
     def at_worst(self) -> "Items":
         """All of them, the unread in disfavour of the second judge: its own lower its kappa, the first's raise it."""
-        before = levels_at_worst(self.before, self.soft, self.strata, worst=False)
-        after = levels_at_worst(self.after, self.soft, self.strata, worst=True)
+        before = levels_at_worst(self.before, self.soft, self.strata, self.weight, worst=False)
+        after = levels_at_worst(self.after, self.soft, self.strata, self.weight, worst=True)
         return replace(self, before=before, after=after)
 
     def where(self, kept: NDArray[np.bool_]) -> "Items":
         """Some of them: shape (n,)."""
         strata, groups = (list(compress(keys, kept)) for keys in (self.strata, self.groups))
-        return Items(self.before[kept], self.after[kept], self.panel.where(kept), strata, groups)
+        return Items(self.before[kept], self.after[kept], self.panel.where(kept), strata, groups, self.weight)
 
     def of_stratum(self, stratum: Hashable) -> "Items":
         """Those of one stratum."""
         return self.where(np.array([own == stratum for own in self.strata], dtype=bool))
 
     def tables(self, strata: Strata) -> tuple[NDArray[np.float64], Changes | None]:
-        """Both judges' tables in the strata, all levels being read: shape (n, 2, P, 3, 3); and what ratings change."""
-        judged = np.eye(LEVELS)[np.stack([self.before, self.after], axis=1).astype(np.intp)]
+        """Both judges' tables in the strata, all levels being read: shape (n, 2, P, k, k); and what ratings change."""
+        judged = np.eye(self.panel.counts.shape[1])[np.stack([self.before, self.after], axis=1).astype(np.intp)]
         return self.panel.parts(
             lambda counts, at: strata.placed(shares(counts)[:, None, :, None] * judged[at][:, :, None, :], at)
         )
 
     def kappas(self, order: Sequence[Hashable]) -> Sides:
         """Both judges' agreement with people within the strata that `order` names, all levels being read."""
-        strata = Strata.of(self.soft, self.strata, order)
+        strata = Strata.of(self.soft, self.strata, order, self.weight)
         tables, changes = self.tables(strata)
         return Sides.of(tables, self.groups, strata.averages, undefined="all items graded alike", changes=changes)
 
 
 def levels_at_worst(
-    levels: NDArray[np.float64], soft: NDArray[np.float64], strata: Sequence[Hashable], *, worst: bool
+    levels: NDArray[np.float64],
+    soft: NDArray[np.float64],
+    strata: Sequence[Hashable],
+    weight: Weight = "quadratic",
+    *,
+    worst: bool,
 ) -> NDArray[np.float64]:
     """One judge's levels, shape (n,), with the unread ones in its disfavour, or in its favour.
 
@@ -282,17 +288,17 @@ def levels_at_worst(
     read: an item of soft label s at level l adds to 1 - kappa its disagreement with s, less 1 - kappa times its
     disagreement with the stratum's labels. Ties go to the lower level.
 
-    `soft` is the share of people's grades at each level: shape (n, 3).
+    `soft` is the share of people's grades at each level: shape (n, k).
     """
     filled, unread, stratum = levels, np.isnan(levels), numbered(strata)
-    squares = np.square(np.arange(LEVELS)[:, None] - np.arange(LEVELS))
+    distance = disagreement(soft.shape[1], weight)
     for number in np.unique(stratum[unread]):
         within = stratum == number
         read = within & ~unread
-        tables = soft[read][:, :, None] * np.eye(LEVELS)[levels[read].astype(np.intp)][:, None, :]
-        known = float(kappas(tables.sum(axis=0), "quadratic"))
-        chance = soft[within].mean(axis=0) @ squares
-        harm = soft @ squares - (1 - (0.0 if math.isnan(known) else known)) * chance
+        tables = soft[read][:, :, None] * np.eye(soft.shape[1])[levels[read].astype(np.intp)][:, None, :]
+        known = float(kappas(tables.sum(axis=0), weight))
+        chance = soft[within].mean(axis=0) @ distance
+        harm = soft @ distance - (1 - (0.0 if math.isnan(known) else known)) * chance
         filled = np.where(within & unread, np.argmax(harm if worst else -harm, axis=1), filled)
     return filled
 

@@ -231,7 +231,7 @@ def test_a_judge_whose_card_promises_too_little_is_refused_naming_statistic_refe
     low = program(errors={"RECOVERY": 8})  # of 20; none in the other phases
     bound = artefact(errors={"RECOVERY": 8}).card["recovery"].after.low
     assert (
-        "judge.json: --min-kappa 0.6 is not met in RECOVERY: quadratic kappa out of fold, against the shares of "
+        "judge.json: --min-kappa 0.6 is not met in RECOVERY: kappa out of fold, against the shares of "
         f"people's grades in 'a study', is at least {bound:.2f} at 95 %"
     ) in refused("eval", "--judge-program", low, "--min-kappa", 0.6, "--out", "run")
     assert not Path("run").exists()

@@ -294,10 +294,14 @@ def _explained(artefact: Artefact) -> Iterator[str | TerminalTable]:
         f"{needed}. p is adjusted by Holm over rows of one kind."
     )
     if card.target.unit == "kappa":
+        ordered = card.item_scores.parts[0].scale == "ordinal"
+        bias = (
+            "bias: mean score of the judge minus people's: a change of it is a change of strictness, not of agreement."
+        )
         yield (
-            "kappa: quadratic, against the shares of people's grades, within strata. exact: verdicts equal to people's "
-            "commonest grade, before, after, and of a judge that always gives the commonest. bias: mean score of the "
-            "judge minus people's: a change of it is a change of strictness, not of agreement."
+            f"kappa: {'quadratic' if ordered else 'unweighted'}, against the shares of people's grades, within strata. "
+            "exact: verdicts equal to people's commonest grade, before, after, and of a judge that always gives the "
+            f"commonest.{f' {bias}' if ordered else ''}"
         )
     guards = ", ".join(f"{guard} {margin:g}" for guard, margin in card.guards.items())
     yield f"guards, against the start on the training folds: {guards or 'none'}."
