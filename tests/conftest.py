@@ -26,7 +26,7 @@ gc.set_threshold(200_000, 10, 10)  # what is imported is much, and to look throu
 sys.dont_write_bytecode = False  # a machine that forbids it has each worker and child compile all tests anew
 
 
-NAMES = ("proactbench", "proactiveagent", "proactivebench", "proagentbench", "probe")
+NAMES = ("proactbench", "proactiveagent", "proactivebench", "proagentbench", "probe", "rows")
 BENCHMARKS = {f"dspy_proact.benchmarks.{name}" for name in NAMES}
 
 
@@ -46,7 +46,7 @@ def needed(name):
     return pytest.fixture(name=name)(lambda: import_module(f"dspy_proact.benchmarks.{name}"))
 
 
-proactbench, proactiveagent, proactivebench, proagentbench, probe = map(needed, NAMES)
+proactbench, proactiveagent, proactivebench, proagentbench, probe, rows = map(needed, NAMES)
 
 
 @pytest.fixture

@@ -114,6 +114,7 @@ def evaluate(
     from dspy_proact.cli.views.runs import run_all, run_path, say_of_corpus
     from dspy_proact.evaluation.checks import checked
     from dspy_proact.evaluation.evaluation import Evaluation, Rejudging
+    from dspy_proact.evaluation.people import is_nominal
     from dspy_proact.evaluation.variants import variants_of
 
     answers.require_alone(flags_of(_TESTED, APPS, WORDINGS, ROLES))
@@ -126,6 +127,8 @@ def evaluate(
         raise UsageError("--show-prompt: has no effect without --dry-run")
     if min_kappa is not None:
         _require_kappa(judge_program, min_kappa)
+    if fail_under is not None and is_nominal(declared):
+        raise UsageError("--fail-under: labels without an order have no score; leave it out")
     variants = [] if answers.file else variants_of(apps.opened(gate.limits) or model.specs(EMBEDDED), wordings)
     names = {variant.model.name for variant in variants} or {answers.model or ""}
     embedded = names == {EMBEDDED}

@@ -16,7 +16,7 @@ import click
 from dspy_proact.cli.label_files import FOLDER, export, import_, require_suffix, written
 from dspy_proact.cli.next_step import Next, command_line, say_next
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.benchmark import READ_BENCHMARK, BenchmarkChoice, summary_of
+from dspy_proact.cli.options.benchmark import LABEL_BENCHMARK, READ_BENCHMARK, BenchmarkChoice, summary_of
 from dspy_proact.cli.options.labels import FILES, RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import console, print_json, say
@@ -61,7 +61,7 @@ def label() -> None:
     Section(
         Heading.OUTPUT, option.file("--out", "The sheet; - for standard output. Default: a file in the folder labels.")
     ),
-    READ_BENCHMARK,
+    LABEL_BENCHMARK,
     first="--items --draw --disputed --out --benchmark",
     example="dspy-proact label sheet runs/mine --draw 60",
     files=FILES[1:],
@@ -76,7 +76,7 @@ def sheet(
     out: Path | None,
     chosen: BenchmarkChoice,
 ) -> None:
-    """Write a CSV with a row for each response of RUN, or of --items, without the judge's grades.
+    """Write a CSV with a row for each response of RUN, of a table of your own, or of --items, without grades.
 
     Each rater fills in annotator and grade in a copy of it. With --draw N it has N responses in random order, so that
     raters may split the rows, and `report --ratings` estimates what people would have given to all. The column draw
@@ -93,7 +93,7 @@ def sheet(
     declared = chosen.known(*([run] if run else []))
     if (run is None) == (items is None):
         raise UsageError("label sheet takes what is to be rated: either RUN or --items FILE")
-    from dspy_proact.evaluation.people import parts_of
+    from dspy_proact.evaluation.people import is_nominal, parts_of
     from dspy_proact.evaluation.ratings import items_in
 
     drawn: Draw | None = None
@@ -106,17 +106,18 @@ def sheet(
         rated: Sequence[RatedItem] = items_in(declared, read_bytes(str(items), "a file of items"), str(items))
         name, of = items.stem, ["--items", items]
     else:
-        summary = summary_of(run)
-        if summary.manifest is None:
+        summary = chosen.summary(run)
+        if summary.manifest is None and not summary.keeps_inputs:
             raise UsageError(f"{run}: a results file has no conversations, which a rater must read; give a run")
-        if not summary.manifest.keeps_inputs:
+        if not summary.keeps_inputs:
             raise UsageError(f"{run}: holds no inputs, which a rater must read; make it with eval --keep-inputs")
         rated, drawn = _rated_of(declared, summary, draw, disputed)
         enough = drawn and _enough(summary, drawn.seed)
         of = ["--run", run]
-        name = run.resolve().name + (f"--{drawn}" if drawn else "--disputed" if disputed else "")
+        name = _name_of(run) + (f"--{drawn}" if drawn else "--disputed" if disputed else "")
     text = rating_sheet(rated, declared, draw=drawn)
-    correctable = not any(part.name for part in parts_of(declared))  # else no score follows from a grade
+    # Else no score follows from a grade.
+    correctable = not is_nominal(declared) and not any(part.name for part in parts_of(declared))
     file = written(text, out or FOLDER / f"{name}.csv", *filter(None, (run, items)), encoding=ENCODING)
     if cut := cut_rows(text):
         long = f"{counted(cut, 'line')} with a cell of more than {LONGEST_CELL:,} characters"
@@ -132,6 +133,11 @@ def sheet(
         per_stratum = f" per {nouns.stratum}" if len(declared.strata) > 1 else ""
         say(f"A corrected score takes at least {FEWEST_RATED} rated {nouns.cases}{per_stratum}; {mend}.")
     say_next(Next.SHEET_WRITTEN, message, benchmark=chosen.words, items=of, file=file)
+
+
+def _name_of(run: Path) -> str:
+    """Of a run's folder, or of a file without its ending."""
+    return run.resolve().stem if run.is_file() else run.resolve().name
 
 
 def _rated_of(
@@ -250,7 +256,7 @@ _SCREENS = {"DISPLAY", "WAYLAND_DISPLAY"}
         Heading.OUTPUT,
         option.path("--db", "File of the study. Default: labels/RUN.db; CORPUS.reviews.db with --review."),
     ),
-    READ_BENCHMARK,
+    LABEL_BENCHMARK,
     first="--draw --each --raters --pairs --review --port --host --no-browser --db",
     example="dspy-proact label serve runs/mine --draw 60 --each 3",
     brief="Have people rate responses, or review a corpus, in a browser.",
@@ -274,7 +280,7 @@ def serve(
     db: Path | None,
     chosen: BenchmarkChoice,
 ) -> None:
-    """Serve pages on which people rate the responses of RUNs, blind, by mouse or keyboard.
+    """Serve pages on which people rate the responses of RUNs, or of a table of yours, blind, by mouse or keyboard.
 
     Whoever has the link for raters joins under a pseudonym, reads a briefing, practises, and rates. Every rating is in
     the file of the study before its click is answered. Ctrl-C stops; the same command without the design goes on.
@@ -300,8 +306,9 @@ def serve(
             raise UsageError(
                 f"{corpora[0]}: is a corpus; people review it with --review, and rate the run of a model on it"
             )
-        declared, summaries = chosen.known(*runs), [summary_of(run) for run in runs]
-        file = db or FOLDER / f"{'--'.join(run.resolve().name for run in runs)}.db"
+        file = db or FOLDER / f"{'--'.join(_name_of(run) for run in runs)}.db"
+        chosen = chosen.of_study(file) if file.exists() else chosen
+        declared, summaries = chosen.known(*runs), [chosen.summary(run) for run in runs]
         again = _begun(file, "--draw", "--each", "--raters", "--repeated", "--seed", "--disputed", "--pairs")
         if not again and not pairs and declared.people is None:
             raise UsageError(f"{declared.name}: no command reads people's grades of it; --pairs of two runs is read")

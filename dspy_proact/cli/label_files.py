@@ -107,7 +107,7 @@ def _write_ratings(
 
     if official is not None and (out is not None or official.exists()):
         raise UsageError(f"--official {official}: {'leave --out out' if out else 'exists; name another folder'}")
-    labels = Labels.named((str(study),), run, None)
+    labels, chosen = Labels.named((str(study),), run, None).under(chosen)
     assert labels.run, "a study has a run"
     declared = chosen.known(labels.run)
     ratings = labels.load(declared)
@@ -130,10 +130,10 @@ def _write_page(study: Path, name: str, out: Path | None, chosen: BenchmarkChoic
     from dspy_proact.label.store import Store
     from dspy_proact.label.study import rated_of
 
-    runs = runs_of(study)
+    runs, chosen = runs_of(study), chosen.of_study(study)
     with closing(Store.open(study)) as store:
         declared = chosen.known(*runs)
-        rated = rated_of(declared, list(map(summary_of, runs)), store.study.design.kind)
+        rated = rated_of(declared, list(map(chosen.summary, runs)), store.study.design.kind)
         rater, page = offline_page(store, store.chosen(rated, complete=False), name, declared)
     written(page, out or FOLDER / f"{study.stem}--{rater.number}.html", study)
     say(f"Send it to {rater.name}, who opens it in a browser, rates, and saves a file for `label import {study} FILE`.")
@@ -178,10 +178,11 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Benc
     from dspy_proact.report.numbers import counted
 
     runs = [run] if run else runs_of(study)
+    chosen = chosen.of_study(study)
     declared = chosen.known(*runs)
     with closing(Store.open(study)) as store:
         pairs = store.study.design.kind == "pairs"
-        rated = rated_of(declared, list(map(summary_of, runs)), store.study.design.kind)
+        rated = rated_of(declared, list(map(chosen.summary, runs)), store.study.design.kind)
         items = store.chosen(rated, complete=False)
         parts = list(dict.fromkeys(item.part.name for item in items))
         for file in files:

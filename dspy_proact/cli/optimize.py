@@ -237,6 +237,7 @@ def judge(
     from dspy_proact.compile.compile import Compile
     from dspy_proact.compile.judge_target import JudgeTarget
 
+    labels, chosen = labels.under(chosen)
     declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
     settings = chosen.settings(declared, answers=False, run=labels.run)
     from dspy_proact.evaluation.benchmark import has_judge

@@ -115,6 +115,7 @@ def agree(
     if pairs is not None:
         _show_pairs(pairs, chosen, output.as_json, explain)
         return 0
+    labels, chosen = labels.under(chosen)
     declared = chosen.declared(*([labels.run] if labels.run else []))
     settings = chosen.settings(declared, answers=False, run=labels.run)
     if labels.ratings == ("published",) and (labels.run or labels.items):

@@ -21,6 +21,7 @@ from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.models import Gate
+    from dspy_proact.report import Summary
     from dspy_proact.runs import Scope
 
 _UNJUDGED = "None of these responses was graded before, so there are no two judges to compare."
@@ -87,11 +88,11 @@ def rejudge(
     if not alone:
         print_summaries([summary_of(path) for path in ending.begun], output.as_json, alone)
         return ending.close(declared)
-    compared = [_print_regraded(run, path, output.as_json) for path in ending.begun]
+    compared = [_print_regraded(chosen.summary(run), path, output.as_json) for path in ending.begun]
     return ending.close(declared, beside=run if any(compared) else None)
 
 
-def _print_regraded(parent: Path, path: Path, as_json: bool) -> bool:
+def _print_regraded(parent: "Summary", path: Path, as_json: bool) -> bool:
     """Print the new gradings, and how they agree with those of the parent; whether they can be compared."""
     from dspy_proact.cli.views.runs import print_summaries
     from dspy_proact.report import compare, summary_document
@@ -101,7 +102,7 @@ def _print_regraded(parent: Path, path: Path, as_json: bool) -> bool:
 
     child = summary_of(path)
     try:
-        agreement = compare(summary_of(parent), child).agreement
+        agreement = compare(parent, child).agreement
     except UsageError:  # no response was graded in both
         agreement = None
     if as_json:

@@ -1,8 +1,9 @@
 """A run or a results file as its files give it, before anything is estimated of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from dspy_proact.runs import Manifest, Measure, Nouns, Outcome, Outcomes, RoleIdentity
 
@@ -35,6 +36,10 @@ class MeasuredRun(Outcomes):
     """From the first call to the last result, pauses between commands included; None where it is not known."""
     manifest: Manifest | None = None
     """Of a run; None for a results file."""
+    ordered: bool = True
+    """Whether the labels have an order, without which no mean score says anything."""
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Of the benchmark, as JSON; empty where they are its defaults."""
 
     @property
     def roles(self) -> tuple[tuple[str, str], ...]:
@@ -44,11 +49,6 @@ class MeasuredRun(Outcomes):
         if self.embedded and all(model != "embedded" for _, model in roles):
             return (("assistant", "embedded"),)
         return roles
-
-    @property
-    def ordered(self) -> bool:
-        """Whether the labels have an order, without which no mean score says anything."""
-        return self.manifest is None or self.manifest.ordered
 
     @property
     def further_roles(self) -> dict[str, RoleIdentity]:

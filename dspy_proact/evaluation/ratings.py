@@ -201,6 +201,20 @@ class Ratings:
         source, about = RatingsSource(origin=name, files={}), declared.people.about if declared.people else ""
         return cls(name, declared.name, tuple(items.values()), tuple(grades), source, about=(about,) if about else ())
 
+    def among(self, items: Sequence[RatedItem]) -> Self:
+        """The same grades, of the items of a run that have these keys.
+
+        Raises a `CorpusError` where an item that somebody graded is none of them, or has another text there.
+        """
+        by_key = {item.key: item for item in items}
+        for item in self.rated:
+            if item.key not in by_key:
+                raise CorpusError(f"{quoted(item.key)} is none of the {len(by_key)} items of the run", source=self.name)
+            if by_key[item.key].text != item.text:
+                problem = f"{quoted(item.key)} has another response in the run; name ratings of the run's own responses"
+                raise CorpusError(problem, source=self.name)
+        return replace(self, items=tuple(items))
+
     @cached_property
     def by_item(self) -> Mapping[str, tuple[HumanGrade, ...]]:
         """The grades of every item, by key in item order; none for an item without a grade."""

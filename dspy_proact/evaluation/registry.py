@@ -100,7 +100,7 @@ def benchmark_as_set(
 
 def benchmark_of_run(run: MeasuredRun, named: Declared | str | None = None) -> Declared:
     """The benchmark of a run, as its settings make it; raises as `benchmark_of` does."""
-    return benchmark_as_set(run.benchmark, run.manifest.identity.settings if run.manifest else {}, named)
+    return benchmark_as_set(run.benchmark, run.settings, named)
 
 
 def find_benchmark(name: str) -> Declared | None:

@@ -152,26 +152,38 @@ class Responses:
         nothing to grade.
         """
         declared, rated = benchmark_of(ratings.benchmark, benchmark), ratings.rated
+        settings = settings or declared.settings_type()
         if lacking := [item.key for item in rated if not item.judgeable]:
             raise UsageError(
                 f"{ratings.name}: no conversation or no response of {len(lacking)} items is known, {lacking[0]!r} the "
                 "first, so that no judge can grade them; leave `judge` out, or name ratings that come with what was "
                 "rated, such as those of a run that keeps its inputs"
             )
-        sha256 = digest([declared.name, [item.seen for item in ratings.items]])
-        models = {str(name) for item in ratings.items if (name := item.meta.get("response_model"))}
+        made = cls.of_items(ratings.name, declared.name, ratings.items, settings, ratings.source.commit)
+        keys = {item.key for item in rated}
+        cases = tuple(case for case in made.case_set.cases if case.key in keys)
+        stages = tuple(stage for stage in made.stages if stage.key.case in keys)
+        return replace(made, case_set=replace(made.case_set, cases=cases), stages=stages)
+
+    @classmethod
+    def of_items(
+        cls, name: str, benchmark: str, items: Sequence[RatedItem], settings: Settings, revision: str | None = None
+    ) -> Self:
+        """Answers that people have rated or are to rate, whatever they said; items without an answer are left out."""
+        sha256 = digest([benchmark, [item.seen for item in items]])
+        models = {str(model) for item in items if (model := item.meta.get("response_model"))}
         model = "several models" if len(models) > 1 else next(iter(models), "unnamed models")
-        count, commit = len(ratings.items), ratings.source.commit
-        record = CorpusRecord(name=ratings.name, revision=commit, rows=count, cases=count, ignored_fields={})
+        record = CorpusRecord(name=name, revision=revision, rows=len(items), cases=len(items), ignored_fields={})
+        judgeable = [item for item in items if item.judgeable]
         return cls(
-            name=ratings.name,
+            name=name,
             parent=sha256,
             identity=RoleIdentity(model=model, program="unknown", prompt="", decoding={}),
-            case_set=CaseSet(tuple(item.case for item in rated), record, sha256),
-            stages=tuple(_stage(item) for item in rated),
+            case_set=CaseSet(tuple(item.case for item in judgeable), record, sha256),
+            stages=tuple(_stage(item) for item in judgeable),
             embedded=model == "embedded",
-            benchmark=declared.name,
-            settings=(settings or declared.settings_type()).model_dump(mode="json"),
+            benchmark=benchmark,
+            settings=settings.model_dump(mode="json"),
         )
 
     @classmethod
@@ -285,7 +297,7 @@ def existing_responses(
     A run knows its corpus, and a results file holds no inputs: where none is named, it is the sample if that has every
     case. Raises a `UsageError` where there is no run and no such file, a corpus is named beside a run, or is not known.
     """
-    if content_of(path).kind is Kind.FILE and not is_inspect_log(path):
+    if content_of(path).kind in (Kind.FILE, Kind.TABLE) and not is_inspect_log(path):
         if declared.results is None or declared.results.read is None:
             raise UsageError(f"{path}: {declared.name} reads no results files; name the folder of a run")
         several = declared.results.read(path, corpus, settings)

@@ -64,7 +64,8 @@ def design_study(
     # Runs take turns, so that every beginning holds as many responses of each.
     units = (unit for turn in zip_longest(*orders) for unit in turn if unit in by_unit)
     runs = (StudyRun(run_key(summary), summary.path, draw) for summary, draw in zip(summaries, draws, strict=True))
-    return Study(declared.name, tuple(runs), design), tuple(item for unit in units for item in by_unit[unit])
+    settings = next((summary.settings for summary in summaries if summary.responses), {})
+    return Study(declared.name, tuple(runs), design, settings), tuple(item for unit in units for item in by_unit[unit])
 
 
 def draw_cases(summary: Summary, design: Design) -> tuple[list[str], str | None]:
@@ -74,6 +75,8 @@ def draw_cases(summary: Summary, design: Design) -> tuple[list[str], str | None]
     are not so many, or disputed cases are asked for and no verdicts on a response differ.
     """
     graded = drawn_keys(summary, design.seed)
+    if not graded and not design.disputed:
+        return _draw_ungraded(summary, design), None
     first = {outcome.key: outcome for outcome in summary.outcomes if outcome.epoch == 1}
     if design.disputed:
         if not any(first[key].split for key in graded):
@@ -87,6 +90,15 @@ def draw_cases(summary: Summary, design: Design) -> tuple[list[str], str | None]
     ungraded = [key for key in first if key not in {*graded}] if design.count is None else []
     draw = None if design.disputed or not count else str(Draw(count=count, seed=design.seed, mark=grades_mark(summary)))
     return graded[:count] + ungraded, draw
+
+
+def _draw_ungraded(summary: Summary, design: Design) -> list[str]:
+    """Keys of responses that no judge has graded, balanced over strata; raises a `UsageError` as `draw_cases` does."""
+    answered = [outcome for outcome in summary.outcomes if outcome.epoch == 1 and outcome.response is not None]
+    if design.count and design.count > len(answered):
+        raise UsageError(f"{design.count} cannot be drawn: there are {len(answered)} responses of {summary.path}")
+    order = balanced_order([one.key for one in answered], [(one.stratum, "") for one in answered], design.seed)
+    return [answered[index].key for index in order[: design.count]]
 
 
 def assign(store: Store, rater: int) -> tuple[Slot, ...]:

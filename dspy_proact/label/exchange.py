@@ -76,7 +76,7 @@ def runs_of(path: Path) -> tuple[Path, ...]:
     with closing(Store.open(path)) as store:
         runs = [Path(run.path) for run in store.study.runs]
         mend = "move it back" if store.study.design.kind == "pairs" else "name where it is with `run`"
-    if gone := next((run for run in runs if not run.is_dir()), None):
+    if gone := next((run for run in runs if not run.exists()), None):
         raise UsageError(f"{path}: its run was in {gone}, where there is none now; {mend}")
     return tuple(runs)
 

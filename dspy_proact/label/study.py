@@ -2,9 +2,10 @@
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise, product
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
@@ -79,6 +80,8 @@ class Study:
     benchmark: str
     runs: tuple[StudyRun, ...]
     design: Design
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
+    """Of the benchmark, as JSON, where a file of answers is rated, which does not record them."""
 
 
 @dataclass(frozen=True)
@@ -257,9 +260,15 @@ class Practice:
 
 
 def run_key(summary: Summary) -> str:
-    """16 hex digits of a run's identity; a `UsageError` for a results file, which has no conversations."""
-    if summary.manifest is None:
+    """16 hex digits of a run's identity, or over the name of a file of answers, which may grow; items know their texts.
+
+    Raises a `UsageError` for a file without conversations.
+    """
+    if summary.manifest is None and not (summary.responses and summary.responses.gradable):
         raise UsageError(f"{summary.path}: a results file has no conversations, which a rater must read; give a run")
+    if summary.responses:
+        return _digest("file", summary.benchmark, Path(summary.path).name)
+    assert summary.manifest, "a run has one"
     return summary.manifest.identity.digest()[:16]
 
 

@@ -40,16 +40,16 @@ def agree_between(
     groups, sides = [a.group for a, _ in graded], ([a for a, _ in graded], [b for _, b in graded])
     ours, theirs = ([outcome.label for outcome in side] for side in sides)
     before, after = ([outcome.score for outcome in side] for side in sides)
-    counts = Counter(zip(ours, theirs, strict=True))
+    counts, none = Counter(zip(ours, theirs, strict=True)), Estimate(None, reason="the labels have no order")
     evidence = [Evidence.of(verdict for outcome in side for verdict in outcome.verdicts) for side in sides]
     agreement = GradingAgreement(
         first=first,
         second=second,
         responses=len(graded),
         exact=cluster_mean([float(a == b) for a, b in zip(ours, theirs, strict=True)], groups),
-        kappa_quadratic=kappa_estimate(ours, theirs, labels, groups, "quadratic"),
+        kappa_quadratic=kappa_estimate(ours, theirs, labels, groups, "quadratic") if summary.ordered else none,
         table={a: {b: counts[a, b] for b in labels} for a in labels},
-        score_difference=paired_difference(before, after, groups),
+        score_difference=paired_difference(before, after, groups) if summary.ordered else paired_difference([], [], []),
         evidence=dict(zip(("first", "second"), evidence, strict=True)),
     )
     return in_nouns(agreement, nouns)
@@ -63,12 +63,17 @@ def agreement_lines(agreement: GradingAgreement) -> list[str]:
     labels, kappa = list(agreement.table), agreement.kappa_quadratic
     flips = [(a, b, agreement.table[a][b]) for a in labels for b in labels if a != b and agreement.table[a][b]]
     flipped = ", ".join(f"{a} -> {b} {count}" for a, b, count in flips) or "none"
+    difference = agreement.score_difference.difference
+    mean = (
+        f" Mean score of the second minus the first: {points_of(difference)} points."
+        if difference.value is not None
+        else ""
+    )
     quotes = [f"{e.verified} of {e.checked}" for e in agreement.evidence.values()]
     any_checked = any(evidence.checked for evidence in agreement.evidence.values())
     return [
         f"{first} and {second} on {counted(agreement.responses, 'response')}: same grade {percent(agreement.exact)} %, "
         f"quadratic kappa {kappa}{f' ({kappa.reason})' if kappa.reason else ''}.",
-        f"flips from the first to the second: {flipped}. Mean score of the second minus the first: "
-        f"{points_of(agreement.score_difference.difference)} points.",
+        f"flips from the first to the second: {flipped}.{mean}",
         *([f"verdicts with a quote that stands in the response: {quotes[0]} and {quotes[1]}."] if any_checked else []),
     ]

@@ -91,6 +91,8 @@ class Differences:
     nouns: Nouns
     leading: Literal["micro", "macro"]
     """The mean that ranks, whose difference comes first."""
+    scored: bool = True
+    """Whether there are scores: not of labels without an order."""
 
     @property
     def overall(self) -> Difference:
@@ -133,6 +135,8 @@ class Differences:
     @cached_property
     def macro(self) -> Difference:
         """Every stratum weighted equally."""
+        if not self.scored:
+            return self.micro
         strata = {"strata": [pair.stratum for pair in self.pairs], "order": self.strata}
         return self.row(self.pairs, partial(cluster_mean, **strata), partial(paired_difference, **strata))
 
@@ -150,11 +154,12 @@ class Differences:
         difference: Callable[[list[float], list[float], list[str]], Paired] = paired_difference,
     ) -> Difference:
         """Over some of the pairs."""
+        count, pairs = len(pairs), pairs if self.scored else ()
         groups = [pair.group for pair in pairs]
         a, b = ([pair.score[side] for pair in pairs] for side in (0, 1))
         passed_a, passed_b = ([pair.passed[side] for pair in pairs] for side in (0, 1))
         row = Difference(
-            pairs=len(pairs),
+            pairs=count,
             a=mean(a, groups),
             b=mean(b, groups),
             weighted=difference(a, b, groups),
@@ -202,7 +207,7 @@ class Comparison:
     @cached_property
     def lenient(self) -> Differences:
         """Over what both have scored, as published scores are."""
-        return Differences(self.pairs, self.a.strata, self.a.nouns, self.a.leading_mean)
+        return Differences(self.pairs, self.a.strata, self.a.nouns, self.a.leading_mean, self.a.ordered)
 
     @cached_property
     def strict(self) -> Differences:
@@ -310,7 +315,9 @@ class Comparison:
 
 def compare(a: Summary, b: Summary) -> Comparison:
     """Pair two runs or results files by case; raises a `UsageError` where the benchmarks or all cases' words differ."""
-    if a.benchmark != b.benchmark or a.strata != b.strata or a.labels != b.labels:
+    if a.benchmark == b.benchmark and (a.labels, a.ordered) != (b.labels, b.ordered):
+        raise UsageError(f"{a.path} and {b.path}: graded on other scales, so that there is nothing to compare")
+    if a.benchmark != b.benchmark or a.strata != b.strata:
         raise UsageError(f"{a.path} is a run of {a.benchmark}, {b.path} of {b.benchmark}: nothing to compare")
     common = _common(a.outcomes, b.outcomes)
     alike = [(ours, theirs) for ours, theirs in common if a.reporting.alike(ours[0], theirs[0])]

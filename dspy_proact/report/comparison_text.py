@@ -110,15 +110,17 @@ def print_comparison(comparison: "Comparison", console: Console | None = None, e
     changes = "; ".join(f"{field}: {before} -> {after}" for field, before, after in comparison.changed)
     doubts = caveats_of_runs(dict(sides))
     show(console, *comparison_headline(comparison).lines, *doubts, *legend, f"changed: {changes or 'nothing recorded'}")
-    show(console, _weighted(comparison.lenient, "score"))
-    if any(comparison.unscored):
+    if comparison.a.ordered:
+        show(console, _weighted(comparison.lenient, "score"))
+    if any(comparison.unscored) and comparison.a.ordered:
         show(console, _weighted(comparison.strict, "strict"))
     if comparison.a.measures:
         show(console, _measures(comparison, explain))
     show(console, *_notes(comparison))
     if not explain:
         return
-    show(console, _passes(comparison))
+    if comparison.a.ordered:
+        show(console, _passes(comparison))
     for key, rows in comparison.breakdowns.items():
         if len(rows) > 1:
             marked = (
@@ -215,7 +217,8 @@ def _notes(comparison: "Comparison") -> Iterator[str]:
     if any(comparison.unscored):
         yield "strict: over what both tried; unscored ones count 0."
     tests = explained(nouns, "Holm", "80 %, 50 %")
-    yield f"In points of 100; above 0, b is better. Intervals are not adjusted. {tests}"
+    if comparison.a.ordered:
+        yield f"In points of 100; above 0, b is better. Intervals are not adjusted. {tests}"
     yield from cautions(comparison)
     if comparison.agreement:
         yield from agreement_lines(comparison.agreement)

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.people import parts_of
+from dspy_proact.evaluation.people import is_nominal, parts_of
 from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.evaluation.registry import benchmark_of_run
 from dspy_proact.plain_text import printable
@@ -158,6 +158,8 @@ def _scores(declared: Benchmark[Any, Any], summary: Summary) -> Mapping[str, flo
 
 def require_one_grade(declared: Benchmark[Any, Any], where: str) -> None:
     """Raise a `UsageError` that begins with `where` if people grade parts of an answer, from which no score follows."""
+    if is_nominal(declared):
+        raise UsageError(f"{where}: people's grades have no order, and no score follows from one")
     if parts := ", ".join(part.name for part in parts_of(declared) if part.name):
         raise UsageError(f"{where}: people grade parts of its answers ({parts}), and no score follows from one")
 

@@ -141,6 +141,8 @@ def _compared(comparison: "Comparison", a: str, b: str) -> str:
     overall, difference = lenient.overall.weighted, lenient.overall.weighted.difference
     if not comparison.pairs:
         return f"{b} cannot be compared with {a}: no {nouns.case} is scored in both"
+    if not comparison.a.ordered:
+        return f"{b} and {a} have no scores, as their labels have no order; the share of each label stands below"
     if difference.value is None:
         return f"{b} cannot be compared with {a} by the mean of the {nouns.strata}: {difference.reason}"
     cases = counted(overall.count, nouns.case, nouns.cases)
@@ -298,7 +300,11 @@ def _reserved(comparison: "Comparison", first: str, second: str) -> Iterator[str
     overall = lenient.overall.weighted
     yield from _judging(comparison)
     yield from marked(overall.difference)
-    if len(lenient.rows) > 1 and any(pair.score[0] != pair.score[1] for pair in comparison.tried):
+    if (
+        comparison.a.ordered
+        and len(lenient.rows) > 1
+        and any(pair.score[0] != pair.score[1] for pair in comparison.tried)
+    ):
         yield f"By {nouns.stratum}, adjusted (Holm): {_by_stratum(comparison, second)}."
     missing = [f"{n:,} unscored by {name}" for name, n in zip((first, second), comparison.unscored, strict=True) if n]
     if untried := comparison.shared - len(comparison.tried):
@@ -308,7 +314,11 @@ def _reserved(comparison: "Comparison", first: str, second: str) -> Iterator[str
     if comparison.repeated and (comparison.judged_alike or not comparison.agreement):
         of = counted(len(comparison.pairs), nouns.case, nouns.cases)
         yield f"The same response in both, word for word: {comparison.repeated:,} of {of}."
-    if not (lenient.side or comparison.strict.side) and (power := listed([*_power(comparison)])):
+    if (
+        comparison.a.ordered
+        and not (lenient.side or comparison.strict.side)
+        and (power := listed([*_power(comparison)]))
+    ):
         yield f"80 % power to detect {power}."
     for name, side in ((first, comparison.a), (second, comparison.b)):
         if side.manifest and side.manifest.learned_on:

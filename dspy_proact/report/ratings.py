@@ -82,10 +82,10 @@ def rated_items(summary: Summary, benchmark: Benchmark[Any, Any] | None = None) 
     `RunError` where a case cannot be read, or there is no response yet.
     """
     declared = benchmark_of_run(summary, benchmark)
-    grades, kept = judge_grades(summary, declared), summary.manifest and summary.manifest.keeps_inputs
+    grades, kept = judge_grades(summary, declared), summary.keeps_inputs
     views, answers = dict[str, Any](), dict[str, Any]()
     if kept:
-        responses = Responses.of_run(run_at(summary.path), declared)
+        responses = summary.responses or Responses.of_run(run_at(summary.path), declared)
         views = {case.key: case.view for case in responses.case_set.cases}
         first = {stage.key.case: stage.answer for stage in responses.stages if stage.answer and stage.key.epoch == 1}
         answers = {key: declared.answer_type.model_validate(answer) for key, answer in first.items()}

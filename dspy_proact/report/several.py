@@ -163,8 +163,12 @@ class SeveralRuns:
 
 
 def compare_several(summaries: Sequence[Summary]) -> SeveralRuns:
-    """Pair each of several runs with the first by case; raises a `UsageError` as `compare` does."""
+    """Pair each of several runs with the first by case; raises a `UsageError` as `compare` does, and without scores."""
     first, *others = summaries
+    if not all(summary.ordered for summary in summaries):
+        raise UsageError(
+            "labels without an order have no score by which several runs are ranked; compare two at a time"
+        )
     return SeveralRuns(tuple(summaries), tuple(compare(first, other) for other in others))
 
 

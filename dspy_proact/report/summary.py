@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from dspy_proact.calls import Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.measured_run import MeasuredRun
+from dspy_proact.evaluation.people import is_nominal
 from dspy_proact.evaluation.registry import benchmark_of, find_benchmark, reporting_of
 from dspy_proact.evaluation.reporting import Reporting
 from dspy_proact.evaluation.responses import Responses
@@ -98,6 +99,15 @@ class Summary(MeasuredRun):
     """How many responses and verdicts had thoughts taken out of their text; none where that is not known."""
     finishes: Mapping[str, int] = field(default_factory=dict[str, int])
     """How many replies ended for a reason that is not known, by the provider's word."""
+    responses: Responses | None = None
+    """What it was made of where that is no run."""
+
+    @property
+    def keeps_inputs(self) -> bool:
+        """Whether it is known what was asked, which raters and judges must see."""
+        if self.manifest:
+            return self.manifest.keeps_inputs
+        return self.responses is not None and self.responses.gradable
 
     @property
     def read_otherwise(self) -> Iterator[str]:
@@ -298,6 +308,8 @@ def summarize(run: RunFolder | Responses | str | Path) -> Summary:
         thoughts={"responses": thoughtful["response"], "verdicts": thoughtful["verdict"]},
         finishes=events.finishes,
         manifest=manifest,
+        ordered=manifest.ordered,
+        settings=manifest.identity.settings,
     )
 
 
@@ -305,6 +317,7 @@ def _of_responses(responses: Responses) -> Summary:
     """Answers with their verdicts, as a file has them; nothing is known of their calls."""
     declared = benchmark_of(responses.benchmark)
     settings = declared.settings_type.model_validate(responses.settings)
+    declared = settings.applied_to(declared)
     records = [
         CaseRecord(key=one.key, group=one.group, stratum=one.stratum, view=one.view.model_dump(), meta=dict(one.meta))
         for one in responses.case_set.cases
@@ -326,4 +339,7 @@ def _of_responses(responses: Responses) -> Summary:
         embedded=responses.embedded,
         outcomes=outcomes_of(records, events, verdicts, responses.epochs, grading),
         controls=ControlCases(reason=f"a results file holds no {declared.nouns.controls}"),
+        ordered=not is_nominal(declared),
+        settings=responses.settings,
+        responses=responses,
     )

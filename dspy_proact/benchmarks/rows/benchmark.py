@@ -20,6 +20,7 @@ from dspy_proact.errors import CorpusError
 from dspy_proact.evaluation.benchmark import NO_ROLES, Benchmark, CallForecast, CorpusFacts, Start, lazily
 from dspy_proact.evaluation.people import Part, People
 from dspy_proact.evaluation.reporting import Reporting
+from dspy_proact.evaluation.results import ResultsFormat
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class OwnRows(Benchmark[RowReply, RowVerdict]):
     view = RowView
     settings_type = RowSettings
     people = _PEOPLE
+    results = ResultsFormat(read=lazily(f"{_PACKAGE}.table", "responses_in"))
     forecast = CallForecast(answer_calls, grade_calls, "Where there is no response yet, one of 120 words is counted.")
 
     def graded_by(self, settings: RowSettings) -> Self:
@@ -145,6 +147,10 @@ class OwnRows(Benchmark[RowReply, RowVerdict]):
     def feedback(self, case: Case, answer: RowReply, scored: Scored[RowVerdict]) -> str:
         """The level and the judge's reasons."""
         return f"Graded {scored.label}: {scored.detail.reasoning}"
+
+    def tuning(self, settings: Settings) -> Any:
+        """How its programs are compiled."""
+        return import_module(f"{_PACKAGE}.tuning").OwnTuning(self, settings)
 
     @property
     def reporting(self) -> Reporting:

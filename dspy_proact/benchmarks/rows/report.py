@@ -41,9 +41,8 @@ def _of_study(study: Any) -> Addition:
 
 
 def _without_criteria(run: MeasuredRun) -> list[str]:
-    settings = run.manifest.identity.settings if run.manifest else {}
-    levels = ", ".join(run.labels if settings.get("nominal") else run.labels[::-1])
-    return [] if settings.get("criteria") else [WITHOUT_CRITERIA.format(levels=levels)]
+    levels = ", ".join(run.labels if run.settings.get("nominal") else run.labels[::-1])
+    return [] if run.settings.get("criteria") or not run.judges else [WITHOUT_CRITERIA.format(levels=levels)]
 
 
 def _of_run(run: MeasuredRun) -> Addition:

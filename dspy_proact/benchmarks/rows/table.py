@@ -19,6 +19,7 @@ from dspy_proact.benchmarks.rows.report import UNGROUPED
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
+from dspy_proact.evaluation.responses import Responses
 from dspy_proact.files.labels import Label, LabelFile
 from dspy_proact.files.rows import Line
 from dspy_proact.files.tables import rows_in, tables_of
@@ -316,6 +317,24 @@ def case_set_of(spec: str, settings: RowSettings) -> CaseSet:
     return CaseSet.of(spec, [row.case for row in table.rows], rows=len(table.rows))
 
 
+def responses_in(path: Path, corpus: str | None, settings: Settings) -> list[Responses]:
+    """The responses in a table, whoever wrote them, with what they answer; its labels are not read."""
+    wanted = RowSettings.of(settings)
+    if corpus is not None:
+        raise UsageError("`corpus`: a table of rows holds its own inputs; leave it out")
+    table = read_table(str(path), wanted, ["input", "response"])
+    require_scale(table, wanted, str(path))
+    made = Responses.of_items(str(path), "rows", _items(table), wanted)
+    return [replace(made, settings=made.settings | {"columns": [list(pair) for pair in wanted.columns]})]
+
+
+def _items(table: RowTable) -> tuple[RatedItem, ...]:
+    return tuple(
+        RatedItem(row.key, row.group, STRATUM, row.response, row.view, RowReply(text=row.response or ""))
+        for row in table.rows
+    )
+
+
 def known_ratings(declared: Benchmark[Any, Any], named: str, settings: Settings) -> Ratings | None:
     """The labels of the sample, or of a person's own table, as grades of its rows; None for a filled-in sheet.
 
@@ -326,10 +345,6 @@ def known_ratings(declared: Benchmark[Any, Any], named: str, settings: Settings)
         return None
     table = read_table(spec, wanted, ["input", "response", "grade"])
     require_scale(table, wanted, spec)
-    items = tuple(
-        RatedItem(row.key, row.group, STRATUM, row.response, row.view, RowReply(text=row.response or ""))
-        for row in table.rows
-    )
     own = {level.casefold(): level for level in wanted.levels}
     labels = tuple(
         Label(label.line, label.rater, row.key, "", own[label.level.casefold()])
@@ -339,17 +354,17 @@ def known_ratings(declared: Benchmark[Any, Any], named: str, settings: Settings)
     )
     path = SAMPLE if spec == "sample" else Path(spec)
     source = RatingsSource(origin=spec, files={file.name: _hash_of(file) for file in tables_of(path, WANTED)})
-    ratings = Ratings.of(spec, declared, items, [LabelFile(labels, table.ungraded)], source=source)
+    ratings = Ratings.of(spec, declared, _items(table), [LabelFile(labels, table.ungraded)], source=source)
     return ratings if table.is_grouped else replace(ratings, about=(*ratings.about, UNGROUPED))
 
 
 def _is_sheet(path: Path, settings: RowSettings) -> bool:
     """Whether a file is a sheet or an export of ratings, which does not hold its inputs."""
-    if settings.columns:
-        return False
     first = next(rows_in(path, WANTED), None)
-    names = {name.strip().casefold() for name in first.parse()} if first else set[str]()
-    return names >= _SHEET and not names & {*_USUAL["input"]}
+    columns = {*first.parse()} if first else set[str]()
+    names = {name.strip().casefold() for name in columns}
+    mapped = any(role == "input" and column in columns for role, column in settings.columns)
+    return names >= _SHEET and not names & {*_USUAL["input"]} and not mapped
 
 
 def _hash_of(file: Path) -> str:

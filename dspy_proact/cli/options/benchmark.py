@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +58,7 @@ _OF_ANSWERS = ("key", "response", "epoch")
 class BenchmarkChoice:
     """The benchmark that a person names, if any, and what it is set to."""
 
-    benchmark: str | None
+    benchmark: str | None = None
     values: tuple[tuple[str, str], ...] = ()
     """Names and values, as they were typed."""
     columns: tuple[tuple[str, str], ...] = ()
@@ -138,14 +138,45 @@ class BenchmarkChoice:
     def settings(self, declared: "Benchmark[Any, Any]", answers: bool = True, run: Path | None = None) -> "Settings":
         """The settings, for a command that asks for answers or not; `UsageError` if one is not valid or without use.
 
-        Those that are not named are as the `run` has recorded them, where one is given.
+        Where labels follow from settings, those that are not named are as the `run` has recorded them.
         """
         from dspy_proact.cli.options.settings import read_settings
+        from dspy_proact.runs import Settings
 
-        settings = read_settings(declared.settings_type, self.values, declared.name, _recorded_settings(run))
+        kind = declared.settings_type
+        recorded = {} if kind.applied_to is Settings.applied_to else _recorded_settings(run)
+        settings = read_settings(kind, self.values, declared.name, recorded)
         if answers:
             settings.require_effect(name for name, _ in self.values)
         return settings
+
+    def of_study(self, study: Path) -> "BenchmarkChoice":
+        """What a study of a file of answers records, where a person names nothing: a run records it itself."""
+        from contextlib import closing
+
+        from dspy_proact.label.store import Store
+
+        with closing(Store.open(study)) as store:
+            benchmark, settings = store.study.benchmark, store.study.settings
+        if not settings or self.benchmark or self.values:
+            return self
+        return replace(
+            self, benchmark=benchmark, values=tuple((name, _typed(value)) for name, value in settings.items())
+        )
+
+    def summary(self, path: Path) -> "Summary":
+        """The summary of a run's folder, or of a file of answers as the chosen benchmark reads it.
+
+        Raises a `UsageError` where it is neither, and a `CorpusError` where the file is not valid.
+        """
+        from dspy_proact.report import summarize
+
+        if not self.benchmark or not path.exists() or not is_answers(path):
+            return summary_of(path)
+        declared = self.known(path)
+        if declared.results is None or declared.results.read is None:
+            raise UsageError(f"{path}: {declared.name} reads no files of answers; name the folder of a run")
+        return summarize(next(iter(declared.results.read(path, None, self.settings(declared, answers=False)))))
 
     def settings_of_grading(self, declared: "Benchmark[Any, Any]", before: Mapping[str, Any]) -> "Settings":
         """The settings of a new grading of existing answers, which were made with the settings `before`.
@@ -162,6 +193,18 @@ class BenchmarkChoice:
                 raise UsageError(f"--set {name}: would change the answers, which exist already{free}; leave it out")
         settings.require_effect(name for name, _ in self.values if name in of_grading)
         return settings
+
+
+def _typed(value: Any) -> str:
+    """A setting as a person would type it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def is_answers(path: Path) -> bool:
+    """Whether a path is a file of answers, or a folder of such files, and not a run."""
+    from dspy_proact.kept import Kind, content_of
+
+    return content_of(path).kind in (Kind.FILE, Kind.TABLE, Kind.FOLDER)
 
 
 def is_results(path: Path) -> bool:
@@ -218,9 +261,9 @@ def _recorded(path: Path) -> str | None:
 
 def _recorded_settings(path: Path | None) -> dict[str, Any]:
     """The settings of a run; none where there is none."""
-    from dspy_proact.runs import RunFolder
+    from dspy_proact.evaluation.inspect_run import run_at
 
-    folder = RunFolder(path) if path else None
+    folder = run_at(path) if path else None
     return folder.manifest().identity.settings if folder and folder.exists else {}
 
 

@@ -5,7 +5,7 @@ other word is used for either.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.benchmark import summary_of
+from dspy_proact.cli.options.benchmark import BenchmarkChoice
 from dspy_proact.cli.options.verb import Bundle, FileForm, Heading, Section
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation import OWN_ROWS
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.benchmark import Benchmark
@@ -66,7 +67,16 @@ class Labels:
     ratings: tuple[str, ...]
     """One study, or several files of ratings of the same items."""
     run: Path | None
+    """A run, or a file of answers."""
     items: Path | None
+    chosen: BenchmarkChoice = field(default_factory=BenchmarkChoice)
+    """How such a file is read."""
+
+    def under(self, chosen: BenchmarkChoice) -> "tuple[Labels, BenchmarkChoice]":
+        """The same beside a benchmark that a person chose, or else that of the study, which goes with it."""
+        study = next((Path(name) for name in self.ratings if _is_study(name)), None)
+        chosen = chosen.of_study(study) if study else chosen
+        return replace(self, chosen=chosen), chosen
 
     @classmethod
     def named(cls, ratings: tuple[str, ...], run: Path | None, items: Path | None) -> "Labels":
@@ -92,7 +102,7 @@ class Labels:
     @cached_property
     def summary(self) -> "Summary | None":
         """The summary of the run, if there is one."""
-        return None if self.run is None else summary_of(self.run)
+        return None if self.run is None else self.chosen.summary(self.run)
 
     @cached_property
     def studies(self) -> "dict[str, RunRatings]":
@@ -109,11 +119,23 @@ class Labels:
 
     def load(self, declared: "Benchmark[Any, Any]", settings: "Settings | None" = None) -> "Ratings":
         """The ratings, joined with what they are of; raises as `load_ratings` does."""
+        from dspy_proact.evaluation.ratings import ratings_named
         from dspy_proact.report.ratings import load_ratings, rated_items
 
         items = rated_items(self.summary, declared) if self.summary else self.items
+        if self.summary and declared.name == OWN_ROWS and len(self.ratings) == 1 and not self.studies:
+            # Labels in a table of one's own have other columns than a sheet, and stand with what they are of.
+            own = ratings_named(declared, self.ratings[0], settings or declared.settings_type())
+            if own:
+                return own.among(rated_items(self.summary, declared))
         studies = {name: study.labels for name, study in self.studies.items()}
         return load_ratings(self.ratings, items, benchmark=declared, settings=settings, studies=studies)
+
+
+def _is_study(named: str) -> bool:
+    from dspy_proact.label.exchange import is_study
+
+    return is_study(named)
 
 
 def label_options(default: str, named: str, text: str) -> Bundle:

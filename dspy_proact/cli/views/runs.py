@@ -269,9 +269,10 @@ def print_summaries(summaries: "Sequence[Summary]", as_json: bool, alone: bool =
         documents = [summary_document(summary) for summary in summaries]
         print_json(documents[0] if alone else documents)
         return
-    if len(summaries) > 1:
+    together = len(summaries) > 1 and all(summary.ordered for summary in summaries)
+    if together:
         print_several(compare_several(summaries), console())
-    for summary in summaries if len(summaries) == 1 else ():
+    for summary in () if together else summaries:
         print_summary(summary, console(), options=with_options_of_models)
     if summaries:
         print_more(command="dspy-proact report RUN ")
