@@ -142,7 +142,7 @@ class Generation:
         embedded = all(model.embedded for model in _all(self.models))
         usual = self.making.number_of_stand_in if embedded else self.making.number
         self.items = min(items or usual, self.making.most or items or usual)
-        if logs and brief is None and not embedded:
+        if self.logs and self.logs.exists() and brief is None and not embedded:  # and not the bundled ones
             mend = "`brief`: name that of your product, by which needs are found; `generate brief` drafts one"
             raise UsageError(f"{mend} of a page about it")
         if embedded and (field := self.making.beyond_stand_in(self.brief)):

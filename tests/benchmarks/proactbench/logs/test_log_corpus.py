@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from builders.logged_chats import CHAT, LISBON, LogScript, aftermath, findings, need, rows, written_log
 from builders.scripted_making import library_brief
-from support.provider import SimulatedProvider, refusal
+from support.provider import FAULTS, SimulatedProvider, refusal
 
 from dspy_proact import Gate, Generation, Limits, ModelSpec
 from dspy_proact.audit.audit import Audit
@@ -156,21 +156,6 @@ def test_the_page_shows_both_sides_with_the_facts_marked_and_what_came_after(tmp
     assert "What our assistant overlooked, 16 to 17 November 2026" in page
 
 
-def test_what_a_log_holds_is_text_on_the_page(tmp_path):
-    chat = (
-        f"<script>alert(1)</script> {LISBON}. </div><img src=x onerror=alert(2)>",
-        "**Yes** <b>no</b>",
-        "Hm.",
-        "Bye.",
-    )
-    made(tmp_path, LogScript(), chat)
-    page = (tmp_path / "out/overlooked.html").read_text()
-    assert "<script>alert" not in page
-    assert "<img" not in page
-    assert "<b>no</b>" not in page
-    assert "&lt;script&gt;alert(1)" in page
-
-
 # Rows, and other commands
 
 
@@ -212,6 +197,7 @@ def test_a_model_needs_the_brief_of_the_product(tmp_path):
     log = written_log(tmp_path / "log.jsonl", CHAT)
     with pytest.raises(UsageError, match=r"`brief`: name that of your product, by which needs are found"):
         Generation(None, ModelSpec(name="openai/any", api_base="http://localhost:1/v1"), logs=log)
+    assert Generation(None, ModelSpec(name="openai/any"), logs="sample").items == 9  # the bundled ones have theirs
 
 
 def test_more_conversations_keep_those_that_were_read_and_no_more_than_there_are_are_wanted(tmp_path):
@@ -245,6 +231,28 @@ def test_a_limit_or_a_provider_that_is_down_stops_it_and_the_same_call_goes_on_w
         smooth = script.making(provider, log).run(tmp_path / "smooth")
     assert before + generated.paid == smooth.paid
     for name in ("final_dialogues.jsonl", "audits.jsonl", "logged.jsonl", "redacted.jsonl", "items.jsonl"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "smooth" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "fault", ["null content", "empty content", "cut at the limit", "content filter", "half a surrogate pair"]
+)
+def test_what_a_model_fails_to_answer_once_is_asked_again_and_changes_no_row(tmp_path, fault):
+    """The first answer of every role but the judge, whose verdict is asked for once more by itself."""
+    script, log = GradedByFact(findings=find, aftermath=after), written_log(tmp_path / "log.jsonl", QUIET, CHAT)
+    failed = set[str]()
+
+    def faulty(received):
+        first = received.role not in failed and received.role != "judge"
+        failed.add(received.role)
+        return FAULTS[fault] if first else script(received)
+
+    with SimulatedProvider(script) as provider:
+        script.making(provider, log).run(tmp_path / "smooth")
+        provider.script = faulty
+        script.making(provider, log).run(tmp_path / "out")
+    assert failed == {"redactor", "finder", "planner", "auditor", "judge"}
+    for name in ("final_dialogues.jsonl", "audits.jsonl", "logged.jsonl", "redacted.jsonl"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "smooth" / name).read_bytes()
 
 
