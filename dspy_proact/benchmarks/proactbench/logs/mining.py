@@ -101,8 +101,7 @@ class Mining:
                 anchors = [fact.anchor(facts + number) for number, fact in enumerate(fit[0].facts, start=1)]
                 basis = {"basis": fit[0].basis, "basis_quote": fit[0].basis_quote}
                 facts += len(anchors)
-                several = len(anchors) > 1
-                phase: PHASES = "RECOVERY" if findings.closes else "CRITICAL" if several else "EMERGENT"
+                phase = phase_of(fit[0], turn, findings.closes)
                 candidates.append(OpenNeed(turn, phase, fit[0], [one.model_copy(update=basis) for one in anchors]))
         return candidates
 
@@ -255,6 +254,13 @@ class Mining:
     def source(self) -> str:
         """Where a need of the product must be quoted from."""
         return "\n".join((self.brief.product.text, *self.brief.product.rules))
+
+
+def phase_of(need: Need, turn: int, closes: bool) -> PHASES:
+    """The kind of a trigger: of what was disclosed in the closing message alone, nothing is recovered."""
+    if closes and any(fact.turn < turn for fact in need.facts):
+        return "RECOVERY"
+    return "CRITICAL" if len(need.facts) > 1 else "EMERGENT"
 
 
 def aftermath_rules(aftermath: Aftermath, later: Mapping[int, str]) -> list[str]:

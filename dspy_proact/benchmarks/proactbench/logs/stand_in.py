@@ -15,6 +15,8 @@ from dspy_proact.programs.embedded.words import sentences
 _ORDERS = re.compile(r"\b(ignore|forget) (all |your |these |previous )+\w*|\bmark (this|it) as\b", re.IGNORECASE)
 _RAISES = re.compile(r"\?|should have|nobody (said|told)|could have told|wish", re.IGNORECASE)
 _SETTLED = re.compile(r"\b(no need|already|never mind)\b", re.IGNORECASE)
+_LATE = "hobbies"
+"""Part of life whose facts it sees once the user is done."""
 _EMPLOYER = re.compile(r"\bI work (?:at|for) ((?:[A-Z][\w&]*\s?)+)")
 
 
@@ -39,22 +41,26 @@ def _statements(turn: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _needs(fields: Fields) -> dict[str, Any]:
-    """The facts of the bank that the last message states; of two in one message, both together."""
+    """The facts of the bank that the last message states, hobbies only once the user is done; of two, both together."""
     turns, known = value_of(fields.get("conversation"), list[Any]()), fields.get("known", "")
-    last = turns[-1] if turns else {}
+    message = str(turns[-1].get("user", "")) if turns else ""
+    closes = bool(CLOSES.search(message)) and "?" not in message
     stated = [
-        (anchor, text.rstrip("."))
-        for text in _statements(last)
+        (anchor, text.rstrip("."), turn.get("turn"))
+        for turn in (turns if closes else turns[-1:])
+        for text in _statements(turn)
         for anchor in bank()["anchors"]
-        if has(text, anchor["keys"]) and anchor["resolved"] not in known
+        if has(text, anchor["keys"])
+        and anchor["resolved"] not in known
+        and (anchor["domain"] == _LATE if closes and turn is not turns[-1] else closes or anchor["domain"] != _LATE)
     ]
     facts = [
         {
             **{name: anchor[name] for name in ("fact", "keys", "consequence", "neutral")},
             "quote": text,
-            "turn": last.get("turn"),
+            "turn": turn,
         }
-        for anchor, text in stated[:2]
+        for anchor, text, turn in stated[:2]
     ]
     needs = list[dict[str, Any]]()
     if stated:
@@ -62,7 +68,7 @@ def _needs(fields: Fields) -> dict[str, Any]:
         needs.append(
             {
                 "facts": facts,
-                "need": " ".join(anchor["resolved"] for anchor, _ in stated[:2]),
+                "need": " ".join(anchor["resolved"] for anchor, *_ in stated[:2]),
                 "act": first["act"],
                 "requested": "no",
                 "served": False,
@@ -71,8 +77,7 @@ def _needs(fields: Fields) -> dict[str, Any]:
                 "certainty": 0.5 + 0.1 * len(facts),
             }
         )
-    message = str(last.get("user", ""))
-    return {"findings": {"needs": needs, "closes": bool(CLOSES.search(message)) and "?" not in message}}
+    return {"findings": {"needs": needs, "closes": closes}}
 
 
 def _aftermath(fields: Fields) -> dict[str, Any]:

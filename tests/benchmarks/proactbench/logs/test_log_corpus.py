@@ -263,7 +263,7 @@ def test_offline_the_bundled_logs_show_how_it_works(proact):
     status, out, err = proact("generate", "--logs", "sample", "--out", "corpus")
     assert status == 0
     text = " ".join(out.split())
-    assert "Demonstration with the embedded stand-in, no real model: 7 needs found in 9 conversations" in text
+    assert "Demonstration with the embedded stand-in, no real model: 6 needs found in 9 conversations" in text
     assert "which measure nothing." in text
     assert "1 conversation: only the user speaks in it" in text
     assert "1 conversation of 9 holds orders to whoever reads or grades" in text
@@ -272,9 +272,9 @@ def test_offline_the_bundled_logs_show_how_it_works(proact):
     assert step == "eval --corpus corpus --answers logged --judge embedded"
     status, out, _ = proact(*shlex.split(step), "--out", "graded")
     assert status == 0
-    assert "on 7 triggers of the corpus corpus, judged by embedded." in " ".join(out.split())
+    assert "on 6 triggers of the corpus corpus, judged by embedded." in " ".join(out.split())
     triggers = [one["key"] for one in rows(Path("corpus"), "logged.jsonl")]
-    assert len(triggers) == 7
+    assert len(triggers) == 6
     kinds = {
         point["evaluation_rubric"]["type"]
         for row in rows(Path("corpus"), "final_dialogues.jsonl")

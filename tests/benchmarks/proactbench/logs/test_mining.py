@@ -139,16 +139,27 @@ def test_of_two_needs_at_a_turn_the_surest_is_its_trigger_and_the_other_may_retu
 
 @pytest.mark.parametrize(
     ("more", "closes", "kind"),
-    [((), False, "EMERGENT"), ((("my uncle reads with it", 1),), False, "CRITICAL"), ((), True, "RECOVERY")],
+    [
+        ((), False, "EMERGENT"),
+        ((("my uncle reads with it", 2),), False, "CRITICAL"),
+        ((), True, "RECOVERY"),
+        ((("my uncle reads with it", 2),), True, "RECOVERY"),
+    ],
 )
 def test_the_kind_follows_from_how_many_facts_are_needed_and_from_whether_the_user_is_done(
     tmp_path, more, closes, kind
 ):
-    chat = (f"{LISBON}. Now my uncle reads with it.", "I see.", "Thanks.", "Bye.")
-    script = LogScript(findings=at(1, need(LISBON, 1, *more), closes=closes))
+    chat = (f"{LISBON}.", "I see.", "Now my uncle reads with it.", "Bye.")
+    script = LogScript(findings=at(2, need(LISBON, 1, *more), closes=closes))
     (dialogue,) = mined(tmp_path, script, chat)
-    assert triggers(dialogue) == [(1, kind, "open")]
+    assert triggers(dialogue) == [(2, kind, "open")]
     assert len(dialogue.triggers[0].anchors) == 1 + len(more)
+
+
+def test_nothing_is_recovered_of_what_the_closing_message_alone_discloses(tmp_path):
+    script = LogScript(findings=at(1, need(), closes=True))
+    (dialogue,) = mined(tmp_path, script, (f"Thanks, that was all. {LISBON}.", "Bye."))
+    assert triggers(dialogue) == [(1, "EMERGENT", "open")]
 
 
 # What came after
