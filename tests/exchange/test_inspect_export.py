@@ -1,6 +1,7 @@
 """A run as a log of Inspect: what is in it, what inspect-ai makes of it, and that it reads back as the run."""
 
 import json
+import random
 import re
 import subprocess
 import sys
@@ -13,10 +14,11 @@ import pytest
 from builders.benchmarks import write_mine
 from builders.runs import RESPONSE, answered, failed, graded, manifest, run_of, trigger, written
 from drivers.script import ROOT
+from hostile_soak import spoiled
 
 from dspy_proact import Evaluation, RunFolder, Scope, summarize
 from dspy_proact.calls import Failure
-from dspy_proact.errors import CorpusError
+from dspy_proact.errors import CorpusError, ProactError
 from dspy_proact.evaluation import registry
 from dspy_proact.evaluation.checks import file_of
 from dspy_proact.evaluation.inspect_run import LoggedRun, LoggedView
@@ -293,3 +295,23 @@ def test_views_of_long_cases_stay_in_the_log(tmp_path):
     assert [dict(case.view) for case in back.cases()] == [dict(case.view) for case in run.cases()]
     assert report_of(back) == report_of(run)
     assert logged(back, tmp_path).read_bytes() == log.read_bytes()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_log_with_hostile_values_is_read_or_refused_in_a_sentence(tmp_path, seed):
+    draw, refusals = random.Random(seed), list[str]()
+    run = run_of(tmp_path / "run", [(trigger("a"), "PASS"), (trigger("b", user="x"), None)])
+    with zipfile.ZipFile(logged(run, tmp_path)) as archive:
+        members = {name: json.loads(archive.read(name)) for name in archive.namelist()}
+    for _ in range(25):
+        name = draw.choice([name for name in members if name != "summaries.json"])
+        with zipfile.ZipFile(path := tmp_path / "hostile.eval", "w") as archive:
+            for member, value in members.items():
+                archive.writestr(member, json.dumps(spoiled(value, draw) if member == name else value))
+        for read in (lambda path: [*samples_in(path)], lambda path: report_of(LoggedRun(path))):
+            try:
+                read(path)
+            except ProactError as error:
+                refusals.append(str(error))
+    assert refusals
+    assert all("hostile.eval" in refusal for refusal in refusals)

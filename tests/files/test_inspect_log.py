@@ -138,11 +138,11 @@ def test_a_log_in_one_json_file_reads_like_the_zip_and_one_that_has_not_ended_as
     assert not any(is_inspect_log(tmp_path / name) for name in ("other.json", "x.jsonl"))
 
 
-def zstandard(path, name, data, crc=None):
+def zstandard(path, name, data, crc=None, size=None):
     """A zip of one file in two Zstandard frames, as Inspect writes, made by hand since zipfile cannot."""
     half = len(data) // 2
     packed = b"".join(pyarrow.compress(part, "zstd", asbytes=True) for part in (data[:half], data[half:]))
-    sizes = struct.pack("<III", zlib.crc32(data) if crc is None else crc, len(packed), len(data))
+    sizes = struct.pack("<III", zlib.crc32(data) if crc is None else crc, len(packed), size or len(data))
     fields = b"\0\0\x5d\0" + b"\0" * 4 + sizes + struct.pack("<HH", len(name), 0)
     local = b"PK\x03\x04\x3f\0" + fields + name.encode() + packed
     central = b"PK\x01\x02\x3f\0\x3f\0" + fields + b"\0" * 14 + name.encode()
@@ -157,6 +157,10 @@ def test_zstandard_is_read_in_several_frames_and_checked(tmp_path):
     assert sample.output == "Yes."
     damaged = zstandard(tmp_path / "y.eval", "samples/a_epoch_1.json", data, crc=1)
     assert "LOG, samples/a_epoch_1.json: cannot be unpacked: Bad CRC-32" in refusal(damaged)
+    bomb = zstandard(tmp_path / "z.eval", "samples/a_epoch_1.json", bytes(64 << 20), size=1000)
+    before = pyarrow.default_memory_pool().max_memory()
+    assert "LOG, samples/a_epoch_1.json: cannot be unpacked: Bad CRC-32" in refusal(bomb)
+    assert pyarrow.default_memory_pool().max_memory() - before < 4 << 20, "one that lies about its size is not unpacked"
 
 
 @pytest.mark.parametrize(
