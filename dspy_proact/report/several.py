@@ -16,6 +16,7 @@ from dspy_proact.report.comparison_text import comparison_document, print_compar
 from dspy_proact.report.glossary import explained
 from dspy_proact.report.headline import comparison_headline
 from dspy_proact.report.leaderboard import own_name
+from dspy_proact.report.measured import ControlCases
 from dspy_proact.report.numbers import (
     counted,
     document,
@@ -253,6 +254,7 @@ def several_document(several: SeveralRuns) -> dict[str, Any]:
             | {"few": several.few(run), nouns.cases: summary.counts(), "usd": summary.usd}
             | {"weighted": document(summary.leading.weighted), "strict": document(summary.leading.strict_weighted)}
             | {nouns.strata: {name: document(summary.scores(name).weighted) for name in summary.strata}}
+            | ({} if summary.controls.reason else {summary.controls.key: document(summary.controls.rate)})
             for run, summary in ((run, several.summaries[run]) for run in several.order)
         ],
         "best": {
@@ -291,12 +293,18 @@ def print_several(several: SeveralRuns, console: Console | None = None, explain:
         f"minus A: by the same mean, in points of 100, on the {nouns.cases} that both have scored (pairs); intervals "
         "are not adjusted. Holm: p adjusted over the runs.",
         explained(nouns, "p"),
+        *(f"{of.title}: in % of {of.nouns.controls}; lower is better." for of in _controls(several)[:1]),
     )
     differences = enumerate((of.lenient.overall.weighted for of in several.comparisons), start=1)
     show(console, *reason_lines((letter(run), of.reason or of.difference.reason) for run, of in differences))
     for run, comparison in enumerate(several.comparisons if explain else (), start=1):
         show(console, "", f"{letter(run)} (b) and A (a):")
         print_comparison(comparison, console)
+
+
+def _controls(several: SeveralRuns) -> list[ControlCases]:
+    """Those of the runs that have some."""
+    return [of.controls for of in several.summaries if not of.controls.reason]
 
 
 def _by_model(several: SeveralRuns, matrix: Matrix) -> TerminalTable:
@@ -311,16 +319,18 @@ def _by_model(several: SeveralRuns, matrix: Matrix) -> TerminalTable:
 
 
 def _scores(several: SeveralRuns) -> TerminalTable:
-    strata = several.summaries[0].strata
+    strata, with_controls = several.summaries[0].strata, _controls(several)
 
     def row(run: int) -> list[str]:
         summary, scores = several.summaries[run], several.summaries[run].leading
         usd = "-" if summary.usd is None else f"{summary.usd:.4f}"
         cells = [_named(several, run), percent(scores.weighted), share(scores.strict_weighted.value)]
         counts = [f"{len(summary.scored):,}/{len(summary.outcomes):,}", usd]
-        return [*cells, *counts, *(share(summary.scores(name).weighted.value) for name in strata)]
+        rate = [share(summary.controls.rate.value)] if with_controls else []
+        return [*cells, *counts, *(share(summary.scores(name).weighted.value) for name in strata), *rate]
 
-    return table(("run", "score", "strict", "scored", "USD", *strata), map(row, several.order))
+    headings = ("run", "score", "strict", "scored", "USD", *strata, *(of.title for of in with_controls[:1]))
+    return table(headings, map(row, several.order))
 
 
 def _differences(several: SeveralRuns) -> TerminalTable:

@@ -9,8 +9,9 @@ from builders.runs import manifest, outcome, summary
 from rich.console import Console
 
 from dspy_proact.calls import Usage
-from dspy_proact.report import compare, compare_several, comparison_document, print_several, several_document
+from dspy_proact.report import Controls, compare, compare_several, comparison_document, print_several, several_document
 from dspy_proact.report.headline import comparison_headline, headline
+from dspy_proact.report.measured import ControlCases
 from dspy_proact.report.several import Matrix, best_line, several_headline
 from dspy_proact.stats import holm
 
@@ -227,6 +228,26 @@ def test_prompts_of_one_name_are_told_from_each_other_by_their_hashes():
     runs = variant("ann", "short", 5), variant("ann", "short", 6, "0123456789"), variant("ann", None, 7)
     assert compare_several(runs).names == ["ann (short, prompt hash of )", "ann (short, prompt 01234567)", "ann"]
     assert compare_several([runs[0], runs[0], runs[2]]).names == ["ann (short)", "ann (short)", "ann"]
+
+
+def with_controls(of, unwanted):
+    """Ten control cases more, of which so many got an offer that nobody wanted."""
+    one = outcome("c", "PASS", stratum="CONTROL")
+    labels = ["UNWANTED" if number < unwanted else "HELD_BACK" for number in range(10)]
+    cases = tuple(replace(one, key=f"c{n}", group=f"s{n}", label=label) for n, label in enumerate(labels))
+    return replace(of, controls=ControlCases(cases, None, worst="UNWANTED", declared=Controls(rate="unwanted offers")))
+
+
+def test_what_a_prompt_costs_at_control_cases_stands_beside_its_score():
+    runs = with_controls(run("a", 5), 1), with_controls(run("b", 15), 4), run("c", 3)
+    several = compare_several(runs)
+    text = printed(several, 140)
+    rows = [line.split() for line in text.splitlines()]
+    assert [row[-1] for row in rows if "0.7500" in row] == ["40.0", "10.0", "-"]  # B, A, and C without such cases
+    assert "unwanted offers: in % of control cases; lower is better." in text
+    rates = [of.get("unwanted_offers", {}).get("value") for of in several_document(several)["runs"]]
+    assert rates == [0.4, 0.1, None]
+    assert "unwanted" not in printed(compare_several([run("a", 5), run("b", 6), run("c", 7)]))
 
 
 def test_what_is_not_complete_is_said():
