@@ -1,5 +1,7 @@
 """Answers that exist: of a run, of a file, of a log or of ratings, and the verdicts on them where these have any."""
 
+import hashlib
+import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -237,7 +239,9 @@ class Responses:
             raise CorpusError("holds no row with an answer", source=name)
         there, epochs = {stage.key.case for stage in stages}, max(stage.key.epoch for stage in stages)
         answered = tuple(case for case in cases.cases if case.key in there)
-        texts = sorted((stage.key.case, stage.key.epoch, stage.text or "") for stage in stages)
+        sha256 = hashlib.sha256(declared.name.encode())
+        for stage in sorted(stages, key=lambda stage: (stage.key.case, stage.key.epoch)):  # whatever their order
+            sha256.update(json.dumps([stage.key.case, stage.key.epoch, stage.text or ""]).encode())
         if epochs > 1:
             known = {(stage.key.case, stage.key.epoch) for stage in stages}
             lacking = Failure(kind="content", reason="absent", detail="there is no answer in this epoch")
@@ -246,7 +250,7 @@ class Responses:
         count = sum(case.stratum != CONTROL for case in answered)
         return cls(
             name=name,
-            parent=digest([declared.name, texts]),
+            parent=sha256.hexdigest(),
             identity=RoleIdentity(model=model, program="unknown", prompt="", decoding={}),
             case_set=replace(cases, cases=answered),
             stages=tuple(stages),

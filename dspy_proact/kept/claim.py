@@ -229,7 +229,7 @@ class Kind(StrEnum):
     FOLDER = "a folder without a run or a compile in it"
     PROGRAM = "a compiled program"
     PART = "a file inside the folder of a run or a compile"
-    TABLE = "a table written by `export`"
+    TABLE = "a table"
     FILE = "a file"
 
 
@@ -256,6 +256,8 @@ class PathContent:
                 mend = f"name one of them: {named}{f' and {more} more' if more > 0 else ''}"
             case Kind.RUN:
                 what += f"; `dspy-proact report {self.path}` prints its scores"
+            case Kind.TABLE:
+                what += f"; `dspy-proact eval --answers {self.path}` grades answers in one"
             case Kind.CORPUS if not self.inside:
                 what, mend = "the folder of a corpus that is not finished", "repeat the command that started it"
             case Kind.CORPUS:

@@ -112,6 +112,7 @@ MEASURED = {
     # The sample has 49 triggers, of which the stand-in fails 32: three copies of it are the first with a hundred.
     "show_speed": r"96 of 147 triggers, 30 of them above; --limit 96 lists all\."
     rf".*\n147 triggers, {N} MB: {N} s, {N} s of the processor, {N} MB.*\n98 triggers as eval: {N} s",
+    "answer_tables": rf"\| csv \| 3,000 \| 3.0 \| .*\| jsonl \| 3,000 \| {N} \| .*\| parquet \| 3,000 \| .*\|\n$",
     "compile_speed": r"\| assistant search \| \d{3}.*\| yes \|",
     "generation_speed": rf"2 dialogues, {N} calls, 8 in flight, 0.02 s latency; longest chain \d\d, \d\d by.*"
     rf"calls of the forecast beside those counted \| {N}, [+-]\d+% \|.*reading 200 dialogues \| {N} s \| 1 s \|\n$",
