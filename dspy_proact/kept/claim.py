@@ -257,7 +257,7 @@ class PathContent:
             case Kind.RUN:
                 what += f"; `dspy-proact report {self.path}` prints its scores"
             case Kind.TABLE:
-                what += f"; `dspy-proact eval --answers {self.path}` grades answers in one"
+                what += "; a table of answers can be named as the answers of `dspy-proact eval`"
             case Kind.CORPUS if not self.inside:
                 what, mend = "the folder of a corpus that is not finished", "repeat the command that started it"
             case Kind.CORPUS:

@@ -35,8 +35,8 @@ OTHERS = [
     ("runs/aa", "no such file or folder; did you mean runs/a?"),
     ("empty", "a folder without a run or a compile in it; give the "),
     ("K", "the folder of a corpus that was made; name it as the corpus of `dspy-proact eval`; give the "),
-    ("a.csv", "a table written by `export`; give the "),
-    ("a.parquet", "a table written by `export`; give the "),
+    ("a.csv", "a table; a table of answers can be named as the answers of `dspy-proact eval`; give the "),
+    ("a.parquet", "a table; a table of answers can be named as the answers of `dspy-proact eval`; give the "),
     ("C/compile.json", "a file inside the folder of a run or a compile; name the folder: C"),
     ("runs/a/manifest.json", "a file inside the folder of a run or a compile; name the folder: runs/a"),
 ]
