@@ -283,13 +283,14 @@ def line_of(target: Any) -> str:
 
 def _of_module(module: Any, whose: str, dspy: Any) -> tuple[Answer, bool]:
     """How a module of DSPy's is asked: by the names of its inputs."""
-    if dspy.settings.lm is None and (bare := [name for name, of in module.named_predictors() if of.lm is None]):
-        raise StartError(
-            f"{whose}: no model is set for {', '.join(bare)}; give it one of its own with `set_lm(dspy.LM(...))`, or "
-            "test it as `program` under the `model` that you name"
-        )
+    bare = [name for name, of in module.named_predictors() if of.lm is None]
+    if bare and dspy.settings.lm is None:
+        of = ", ".join(name for name in bare if name != "self")
+        mend = "give it one of its own with `set_lm(dspy.LM(...))`, or test it as `program` under the `model` you name"
+        raise StartError(f"{whose} has no model{f' for {of}' if of else ''}; {mend}")
     is_async = hasattr(module, "aforward")
-    parameters = inspect.signature(module.aforward if is_async else module.forward).parameters
+    called = getattr(type(module), "aforward" if is_async else "forward")  # of its class, as DSPy warns of the other
+    parameters = dict([*inspect.signature(called).parameters.items()][1:])
     signature = getattr(module, "signature", None)
     if any(of.kind == of.VAR_KEYWORD for of in parameters.values()):
         signatures = [of.signature for of in module.predictors()]

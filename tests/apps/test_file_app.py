@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from drivers.child import Child
 
 from dspy_proact.apps import AppRequest, opened_app
 from dspy_proact.errors import AppError, SetupFault, UsageError
@@ -305,3 +306,28 @@ def test_no_message_repeats_a_key_of_the_environment(bot, monkeypatch):
     )
     (error,) = ask(opened_app(f"{bot}:answer"))
     assert error.detail == "ValueError: bad key [key] (bot.py:2)"
+
+
+def ask_for_ever(file: str) -> None:
+    """What a process does that asks an application which never answers."""
+    ask(opened_app(f"{file}:answer"), "x", seconds=1000)
+
+
+def test_no_child_is_left_behind_where_its_parent_is_killed(tmp_path):
+    """The pipe that the child and what it has started hold open ends with the last of them."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "bot.py").write_text(
+        "import subprocess, time\n"
+        "def answer(messages):\n"
+        f"    pipe = open({str(tmp_path / 'pipe')!r}, 'wb', buffering=0)\n"
+        "    subprocess.Popen(['sleep', '1000'], stdout=pipe)\n"
+        "    pipe.write(b'begun')\n"
+        "    while True: time.sleep(1)\n",
+        "utf-8",
+    )
+    parent = Child(ask_for_ever, tmp_path / "bot.py")
+    with (tmp_path / "pipe").open("rb", buffering=0) as pipe:
+        assert pipe.read(5) == b"begun"
+        parent.kill()
+        assert parent.ended().returncode == -signal.SIGKILL
+        assert pipe.read() == b""

@@ -4,6 +4,7 @@ The server answers whatever is asked for, by the request alone.
 """
 
 import json
+import os
 import queue
 import signal
 from dataclasses import replace
@@ -30,6 +31,7 @@ from dspy_proact import (
     summarize,
     transcript,
 )
+from dspy_proact.apps import opened_app
 from dspy_proact.errors import LimitReached
 from dspy_proact.evaluation.benchmark import has_judge
 from dspy_proact.evaluation.checks import file_of
@@ -48,8 +50,11 @@ AGENTS = [
 ]
 ANSWERED = [f"{name} answers" for name in ("proactbench", "proactiveagent") if name in OWN]
 """Answers that exist, of a text and of several fields, from rows; a judge grades them."""
-EVERY = pytest.mark.parametrize("name", [*OWN, *CHAINED, *ANSWERED])
-EVERY_AGENT = pytest.mark.parametrize("name", [*OWN, *CHAINED, *AGENTS, *ANSWERED])
+APPS = [f"{name} app" for name in OWN]
+"""An application in the place of the model, which asks the same server."""
+EVERY = pytest.mark.parametrize("name", [*OWN, *CHAINED, *ANSWERED, *APPS])
+EVERY_AGENT = pytest.mark.parametrize("name", [*OWN, *CHAINED, *AGENTS, *ANSWERED, *APPS])
+RELAY = Path(__file__).parents[1] / "fakes" / "relay.py"
 
 
 def at(server: Server | SimpleNamespace, name: str, limit: int = 4096, **gate):
@@ -62,6 +67,9 @@ def at(server: Server | SimpleNamespace, name: str, limit: int = 4096, **gate):
         del models[1]
     if setting == "answers":
         return Rejudging(answers_to(named), models[1], gate=Gate(retries=0, concurrency=1, **gate))
+    if setting == "app":
+        os.environ["RELAY"], setting = server.assistant, ""
+        models[0] = opened_app(f"{RELAY}:answer")
     settings = declared.settings_type(**({setting: int(value) if value.isdigit() else value} if setting else {}))
     gate = Gate(retries=0, concurrency=1, **gate)
     return Evaluation("sample", *models, benchmark=declared, settings=settings, gate=gate)
@@ -148,13 +156,23 @@ def test_what_a_provider_refuses_is_unscored_and_mended_by_the_same_command(serv
     server.script = lambda sent: error(500) if len(server.sent) % 4 == 0 else played(sent)
     assert at(server, name).run(tmp_path / "run", SCOPE).unscored > 0
     failed = [event.failure for event in RunFolder(tmp_path / "run").events() if event.failure]
-    assert {failure.kind for failure in failed} <= {"provider", "content"}
+    assert {failure.kind for failure in failed} <= {"provider", "content", "app"}
     server.script = played
     at(server, name).run(tmp_path / "run", SCOPE)
     assert outcomes(tmp_path / "run") == undisturbed(name)["outcomes"]
 
 
-@EVERY
+@pytest.mark.parametrize("name", OWN)
+def test_an_application_is_sent_the_messages_that_a_model_is_sent_and_nothing_else(undisturbed, name):
+    """So that what is hidden from a model, which canaries show, is hidden from it."""
+    asked, model = undisturbed(f"{name} app")["sent"], undisturbed(name)["sent"]
+    of_app = [sent.body for sent in asked if sent.role == "assistant"]
+    assert of_app
+    assert {body.keys() == {"model", "messages"} for body in of_app} == {True}
+    assert [body["messages"] for body in of_app] == [sent.messages for sent in model if sent.role == "assistant"]
+
+
+@pytest.mark.parametrize("name", [*OWN, *CHAINED, *ANSWERED])
 def test_a_run_under_a_raised_limit_that_reuses_one_with_cut_replies_ends_as_one_that_does_not(
     server, tmp_path, undisturbed, name
 ):
