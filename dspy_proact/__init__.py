@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dspy_proact.apps import opened_app as opened_app
     from dspy_proact.audit.audit import Audit as Audit
     from dspy_proact.benchmarks.proactbench.benchmark import ProactBench as ProactBench
     from dspy_proact.benchmarks.proactbench.cases import cases_of as cases_of
@@ -109,6 +110,7 @@ if TYPE_CHECKING:
     from dspy_proact.stats import Estimate as Estimate
 
 _ROOMS = {
+    "apps": "opened_app",
     "audit.audit": "Audit",
     "evaluation.benchmark": "Benchmark CallForecast CorpusFacts ModelDefaults Rule Start",
     "evaluation.people": "HumanGrade Part People",

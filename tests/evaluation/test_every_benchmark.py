@@ -165,8 +165,8 @@ def test_what_a_provider_refuses_is_unscored_and_mended_by_the_same_command(serv
 @pytest.mark.parametrize("name", OWN)
 def test_an_application_is_sent_the_messages_that_a_model_is_sent_and_nothing_else(undisturbed, name):
     """So that what is hidden from a model, which canaries show, is hidden from it."""
-    asked, model = undisturbed(f"{name} app")["sent"], undisturbed(name)["sent"]
-    of_app = [sent.body for sent in asked if sent.role == "assistant"]
+    app, model = undisturbed(f"{name} app")["sent"], undisturbed(name)["sent"]
+    of_app = [sent.body for sent in app if sent.role == "assistant"]
     assert of_app
     assert {body.keys() == {"model", "messages"} for body in of_app} == {True}
     assert [body["messages"] for body in of_app] == [sent.messages for sent in model if sent.role == "assistant"]
