@@ -12,10 +12,10 @@ from dspy_proact.audit.generic import generic_checks
 from dspy_proact.audit.items import AnalysedItem, ItemAnalysis, item_analysis
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.inspect_run import run_at
 from dspy_proact.evaluation.registry import benchmark_named, benchmarks
 from dspy_proact.report.numbers import counted, document, listed, name_or
 from dspy_proact.report.summary import Summary, summarize
-from dspy_proact.runs import RunFolder
 from dspy_proact.stats import Headline
 from dspy_proact.stats.items import ENOUGH_MODELS
 
@@ -62,7 +62,7 @@ class Audit:
         benchmark: Declared | str | None = None,
         tests: ModelTests | None = None,
     ):
-        summaries = [run if isinstance(run, Summary) else summarize(RunFolder(run)) for run in runs]
+        summaries = [run if isinstance(run, Summary) else summarize(run_at(run)) for run in runs]
         declared = benchmark_of_corpus(str(corpus), summaries, benchmark)
         auditing = auditing_of(declared)
         read = read_corpus(auditing, declared, str(corpus))
