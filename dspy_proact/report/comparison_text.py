@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from dspy_proact.evaluation.measured_run import MeasuredRun
+from dspy_proact.evaluation.measured_run import MeasuredRun, names_of
 from dspy_proact.report.agreement import agreement_lines
 from dspy_proact.report.caveats import caveats, caveats_of_runs
 from dspy_proact.report.glossary import explained
@@ -106,7 +106,8 @@ _MOST_LINES = 60
 def print_comparison(comparison: "Comparison", console: Console | None = None, explain: bool = False) -> None:
     """Print headline and differences, lenient and strict; with `explain`, passes, breakdowns, methods and prompts."""
     sides = (("a", comparison.a), ("b", comparison.b))
-    legend = [f"{name}: {side.model_name}{side.graded_by} ({side.path})" for name, side in sides]
+    names = names_of((comparison.a, comparison.b))
+    legend = [f"{of}: {name}{side.graded_by} ({side.path})" for name, (of, side) in zip(names, sides, strict=True)]
     changes = "; ".join(f"{field}: {before} -> {after}" for field, before, after in comparison.changed)
     doubts = caveats_of_runs(dict(sides))
     show(console, *comparison_headline(comparison).lines, *doubts, *legend, f"changed: {changes or 'nothing recorded'}")

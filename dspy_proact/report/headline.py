@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dspy_proact.evaluation.measured_run import BY_ITSELF
+from dspy_proact.evaluation.measured_run import BY_ITSELF, names_of
 from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.report.caveats import caveats
 from dspy_proact.report.measured import in_nouns
@@ -119,7 +119,7 @@ def comparison_headline(comparison: "Comparison", first: str = "a", second: str 
     """
     a, b = first, second
     # By their models, or by their judges where only these differ.
-    models = comparison.a.model_name, comparison.b.model_name
+    models = tuple(names_of((comparison.a, comparison.b)))
     judges = comparison.a.graded_by.strip(), comparison.b.graded_by.strip()
     if differing := next((pair for pair in (models, judges) if pair[0] != pair[1]), None):
         a, b = _called(first, differing[0]), _called(second, differing[1])

@@ -230,6 +230,12 @@ def test_prompts_of_one_name_are_told_from_each_other_by_their_hashes():
     assert compare_several([runs[0], runs[0], runs[2]]).names == ["ann (short)", "ann (short)", "ann"]
 
 
+def test_two_versions_of_a_prompt_are_told_from_each_other_in_a_comparison_of_two():
+    comparison = compare(variant("ann", "short", 5, "0123456789"), variant("ann", "short", 15, "9876543210"))
+    text = comparison_headline(comparison).text
+    assert text.startswith("b (ann, short, prompt 98765432) is better than a (ann, short, prompt 01234567): +50.0")
+
+
 def with_controls(of, unwanted):
     """Ten control cases more, of which so many got an offer that nobody wanted."""
     one = outcome("c", "PASS", stratum="CONTROL")
