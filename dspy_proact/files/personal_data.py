@@ -11,7 +11,7 @@ owner keeps: without it, who has the hash of a telephone number could try them a
 import hashlib
 import hmac
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -120,6 +120,7 @@ class _Pieces:
         self._texts = _texts(chat)
         self._open = list(self._texts)
         """The texts with `_TAKEN` where something is taken out or a mark stood from the beginning."""
+        self._lower = [_lower(text) for text in self._texts]
         self._pieces = dict[tuple[int, int], tuple[int, DataKind]]()
         """By turn and start, the end and the kind."""
         self._known = dict[tuple[DataKind, str], None]()
@@ -163,20 +164,26 @@ class _Pieces:
         In scripts without blanks no word stands by itself, and it is taken out wherever it stands.
         """
         self._known[kind, text] = None
-        return self._take_out(kind, text)
+        blanks = re.compile(r"\s+".join(map(re.escape, text.split())), re.IGNORECASE)  # a line may break within it
+        forms = {match[0] for own in self._open for match in blanks.finditer(own)} or {text}
+        stands = [self._take_out(kind, form) for form in sorted(forms)]
+        return any(stands)
 
     def _take_out(self, kind: DataKind, text: str) -> bool:
-        words = r"\s+".join(map(re.escape, text.split()))
         genitive = "s?" if kind == "NAME" else ""
         start = r"(?<!\w)" if text[:1].isalnum() and not is_unspaced(text[0]) else ""
         end = rf"(?={genitive}(?!\w|[.,-]\d))" if text[-1:].isalnum() and not is_unspaced(text[-1]) else ""
         alike = kind != "NAME" or text.lower() in _WORDS_TOO
-        pattern = re.compile(f"{start}{words}{end}", 0 if alike else re.IGNORECASE)
-        stands = False
-        for turn, open_text in enumerate(self._open):
-            for match in list(pattern.finditer(open_text)):
-                self._add(kind, turn, match.start(), match.end())
-                stands = True
+        small, pattern, stands = _lower(text), None, False
+        for turn, lower in enumerate(self._lower):
+            at = lower.find(small)
+            while at >= 0:
+                if self._open[turn][at] != _TAKEN:  # compiled for what may be new alone: a log may hold many pieces
+                    pattern = pattern or re.compile(f"{start}{re.escape(text)}{end}", 0 if alike else re.IGNORECASE)
+                    if match := pattern.match(self._open[turn], at):
+                        self._add(kind, turn, match.start(), match.end())
+                        stands = True
+                at = lower.find(small, at + len(small))
         return stands
 
     def removals(self) -> tuple[Removal, ...]:
@@ -196,8 +203,14 @@ class _Pieces:
     def _names(self) -> dict[str, str]:
         """Of a name that is a part of exactly one longer name the longer one."""
         pieces = [self._texts[turn][start:end] for (turn, start), (end, kind) in self._pieces.items() if kind == "NAME"]
-        names = {_same("NAME", text) for text in pieces}
-        longer = {name: [other for other in names if set(name.split()) < set(other.split())] for name in names}
+        names, by_word = {_same("NAME", text) for text in pieces}, defaultdict[str, list[str]](list)
+        for name in names:
+            for word in set(name.split()):
+                by_word[word].append(name)
+        longer = {
+            name: [other for other in by_word[name.split()[0]] if set(name.split()) < set(other.split())]
+            for name in names
+        }
         return {name: others[0] for name, others in longer.items() if len(others) == 1}
 
     def _add(self, kind: DataKind, turn: int, start: int, end: int) -> None:
@@ -208,6 +221,11 @@ class _Pieces:
     def _cover(self, turn: int, start: int, end: int) -> None:
         text = self._open[turn]
         self._open[turn] = text[:start] + _TAKEN * (end - start) + text[end:]
+
+
+def _lower(text: str) -> str:
+    """A text in small letters and of the same length, so that positions are those of the text."""
+    return "".join(small if len(small := char.lower()) == 1 else char for char in text)
 
 
 def _same(kind: str, text: str) -> str:

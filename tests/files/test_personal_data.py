@@ -152,6 +152,12 @@ def test_a_span_with_a_mark_in_it_is_taken_out_around_the_mark():
     assert (further.chat.turns[0].text, missing) == ("Dear [NAME 1], and [NAME 1] [NAME 2]", ())
 
 
+def test_what_a_model_names_is_taken_out_where_other_blanks_stand_within_it():
+    redaction = redacted(chat("I saw Eva\nKlein, and Eva  Klein.", "x"))
+    further, missing = redaction.marked(["Eva Klein"])
+    assert (further.chat.turns[0].text, missing) == ("I saw [NAME 1], and [NAME 1].", ())
+
+
 def test_a_mark_that_somebody_typed_keeps_its_number_to_itself():
     assert marked("Is [EMAIL 3] a mark? ann@x.example") == ["Is [EMAIL 3] a mark? [EMAIL 4]"]
 
