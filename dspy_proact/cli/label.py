@@ -16,8 +16,9 @@ import click
 from dspy_proact.cli.label_files import FOLDER, export, import_, require_suffix, written
 from dspy_proact.cli.next_step import Next, command_line, say_next
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.benchmark import LABEL_BENCHMARK, READ_BENCHMARK, BenchmarkChoice, summary_of
+from dspy_proact.cli.options.benchmark import LABEL_BENCHMARK, READ_BENCHMARK, BenchmarkChoice
 from dspy_proact.cli.options.labels import FILES, RATINGS, ratings_of
+from dspy_proact.cli.options.paths import summary_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import console, print_json, say
 from dspy_proact.errors import UsageError

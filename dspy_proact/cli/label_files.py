@@ -7,8 +7,9 @@ import click
 
 from dspy_proact.cli.next_step import Next, say_next
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.benchmark import READ_BENCHMARK, BenchmarkChoice, summary_of
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, BenchmarkChoice
 from dspy_proact.cli.options.labels import Labels
+from dspy_proact.cli.options.paths import summary_of
 from dspy_proact.cli.options.verb import FileForm, Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import CorpusError, UsageError

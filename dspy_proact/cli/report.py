@@ -8,16 +8,9 @@ import click
 from dspy_proact.cli.next_step import Next, say_next
 from dspy_proact.cli.options import option
 from dspy_proact.cli.options.arguments import with_options_of_models, words_of
-from dspy_proact.cli.options.benchmark import (
-    ANSWERED_CORPUS,
-    READ_BENCHMARK,
-    BenchmarkChoice,
-    check_of,
-    corpus_option,
-    is_results,
-    summary_of,
-)
+from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, READ_BENCHMARK, BenchmarkChoice, corpus_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
+from dspy_proact.cli.options.paths import check_of, is_results, summary_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import console, print_json, print_more, say
 from dspy_proact.cli.views.pages import write_over_its_like, write_page

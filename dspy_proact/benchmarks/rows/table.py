@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 from unicodedata import normalize
 
+from dspy_proact.benchmarks.rows.columns import USUAL, RowColumns
 from dspy_proact.benchmarks.rows.levels import Message, RowReply, RowSettings, RowView, Shown
 from dspy_proact.benchmarks.rows.report import UNGROUPED
 from dspy_proact.errors import CorpusError, UsageError
@@ -29,109 +30,9 @@ from dspy_proact.runs import Case, CaseSet, Settings
 STRATUM = "all"
 WANTED = "a table of rows with an input, a response and labels (CSV, JSONL or Parquet)"
 SAMPLE = Path(__file__).with_name("data") / "sample.csv"
-_USUAL: Mapping[str, tuple[str, ...]] = {
-    "input": ("input", "prompt", "question", "messages", "conversation", "user_message", "query", "instruction"),
-    "response": ("response", "reply", "answer", "output", "completion", "assistant_response"),
-    "grade": ("grade", "label", "rating", "human_grade", "human_label", "annotation"),
-    "rater": ("rater", "annotator", "labeler", "labeller", "worker"),
-    "key": ("key", "id", "item", "row_id", "example_id"),
-    "group": ("group", "customer", "user_id", "customer_id", "session", "session_id", "conversation_id", "scenario"),
-    "context": (),
-}
-"""By role, names of columns that are taken where a person names none, in any case of letters."""
-_SEVERAL = ("grade", "context")
-"""Roles of which there may be several columns."""
-_PREFIXES = ("grade_", "label_", "rating_")
-"""Of columns that hold the labels of one rater each, whose name follows."""
 _SHEET = {"item", "annotator", "grade"}
 """Columns of a sheet that was written to be filled in."""
 _MOST_SHOWN = 12
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which column of a table is what."""
-
-    names: tuple[str, ...]
-    input: str = ""
-    response: str = ""
-    grades: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Columns with labels, each with the rater whom it is of where no column names raters."""
-    rater: str = ""
-    key: str = ""
-    group: str = ""
-    context: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, line: Line, mapped: Sequence[tuple[str, str]], needed: Sequence[str]) -> "Columns":
-        """Those of the first row, as a person names them, else by usual names.
-
-        Raises a `CorpusError` where one that is needed is missing, and a `UsageError` where a name is no role.
-        """
-        names = tuple(line.parse())
-        columns = _named(line, names, mapped)
-        _find_usual(line, names, columns)
-        for role in needed:
-            if role not in columns:
-                which = f"which is the {role}"
-                which = "which has the labels, or name a column for each rater" if role == "grade" else which
-                raise line.error(
-                    f"no column is called {_alternatives(role)}; {_listed(names)}; say {which}: "
-                    f"`settings.columns={role}=COLUMN`"
-                )
-        one = {role: columns[0] for role, columns in columns.items() if role not in _SEVERAL}
-        grades = {column: _rater_of(column) for column in columns.get("grade", ())}
-        if len(grades) > 1 and "rater" in one:
-            problem = f"labels in several columns, {', '.join(grades)}, and a column of raters, {one['rater']!r}"
-            raise line.error(f"{problem}: name one column of labels, `settings.columns=grade={next(iter(grades))}`")
-        return cls(names, **one, grades=grades, context=tuple(columns.get("context", ())))
-
-
-def _named(line: Line, names: Sequence[str], mapped: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    """The columns by role, as a person names them."""
-    columns = dict[str, list[str]]()
-    for named, column in mapped:
-        role = "grade" if named == "label" else named
-        if role not in _USUAL:
-            raise UsageError(f"`settings.columns={named}={column}`: a column is one of {', '.join(_USUAL)}")
-        if column not in names:
-            raise line.error(f"there is no column {column!r}, which is to be the {role}; {_listed(names)}")
-        if column in columns.setdefault(role, []) or (columns[role] and role not in _SEVERAL):
-            raise UsageError(f"`settings.columns={named}={column}`: the {role} is one column, named once")
-        columns[role].append(column)
-    return columns
-
-
-def _find_usual(line: Line, names: Sequence[str], columns: dict[str, list[str]]) -> None:
-    """Add the columns of roles that nobody named, by usual names; a `CorpusError` where there are several of one."""
-    taken = {column for of_role in columns.values() for column in of_role}
-    free = {name: name.strip().casefold() for name in names if name not in taken}
-    for role, usual in _USUAL.items():
-        there = [name for name, folded in free.items() if folded in usual]
-        if role in columns or not there:
-            continue
-        if len(there) > 1:
-            which = f"which column is the {role}, {' or '.join(map(repr, there))}?"
-            raise line.error(f"{which} Name it: `settings.columns={role}={there[0]}`")
-        columns[role] = there
-    if "grade" not in columns and (raters := [name for name, folded in free.items() if folded.startswith(_PREFIXES)]):
-        columns["grade"] = raters
-
-
-def _alternatives(role: str) -> str:
-    first, *others = _USUAL[role][:4]
-    return f"{', '.join([first, *others[:-1]])} or {others[-1]}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
-    return f"there are {', '.join(names[:_MOST_SHOWN])}{more}"
-
-
-def _rater_of(column: str) -> str:
-    name = column.strip()
-    prefix = next((prefix for prefix in _PREFIXES if name.casefold().startswith(prefix)), "")
-    return name[len(prefix) :] or name
 
 
 @dataclass(frozen=True)
@@ -167,7 +68,7 @@ class RowTable:
     """The rows of a table, and what was counted in reading it."""
 
     rows: tuple[TableRow, ...]
-    columns: Columns | None
+    columns: RowColumns | None
     """None of a table without rows."""
     lines: int
     ungraded: int
@@ -189,8 +90,9 @@ def read_table(spec: str, settings: RowSettings, needed: Sequence[str]) -> RowTa
     rows, columns, lines, ungraded = dict[str, TableRow](), None, 0, 0
     for line in rows_in(path, WANTED):
         lines += 1
-        columns = columns or Columns.of(line, mapped, needed)
+        columns = columns or RowColumns.of(line, mapped, needed)
         fields = line.parse()
+        line = replace(line, text="", fields=None)  # noqa: PLW2901 - what is kept of it is where it stands
         row = _row(line, fields, columns, lines)
         before = rows.setdefault(row.key, row)
         if before is not row:
@@ -212,7 +114,7 @@ def read_table(spec: str, settings: RowSettings, needed: Sequence[str]) -> RowTa
     return RowTable(tuple(rows.values()), columns, lines, ungraded)
 
 
-def _row(line: Line, fields: Mapping[str, object], columns: Columns, number: int) -> TableRow:
+def _row(line: Line, fields: Mapping[str, object], columns: RowColumns, number: int) -> TableRow:
     conversation = _conversation(line, fields.get(columns.input), columns.input)
     context = tuple(Shown(name=name, text=text) for name in columns.context if (text := _text(fields.get(name))))
     view = RowView(conversation=conversation, context=context)
@@ -295,7 +197,7 @@ def _message(line: Line, value: object, where: str) -> Message:
     return Message(role=cast("Literal['system', 'user', 'assistant']", role), content=content)
 
 
-def _labels(line: Line, fields: Mapping[str, object], columns: Columns) -> Iterator[TableLabel]:
+def _labels(line: Line, fields: Mapping[str, object], columns: RowColumns) -> Iterator[TableLabel]:
     for column, name in columns.grades.items():
         level = _text(fields.get(column)).strip()
         if not level:
@@ -364,7 +266,7 @@ def _is_sheet(path: Path, settings: RowSettings) -> bool:
     columns = {*first.parse()} if first else set[str]()
     names = {name.strip().casefold() for name in columns}
     mapped = any(role == "input" and column in columns for role, column in settings.columns)
-    return names >= _SHEET and not names & {*_USUAL["input"]} and not mapped
+    return names >= _SHEET and not names & {*USUAL["input"]} and not mapped
 
 
 def _hash_of(file: Path) -> str:

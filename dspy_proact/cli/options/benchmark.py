@@ -12,14 +12,13 @@ import click
 from dspy_proact.cli.next_step import Typed
 from dspy_proact.cli.options import option
 from dspy_proact.cli.options.models import EMBEDDED, ROLES, NamedModel, text_of
+from dspy_proact.cli.options.paths import is_answers, recorded_benchmark, recorded_settings, summary_of
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, flags_of, typed
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation import DEFAULT_BENCHMARK, OWN_ROWS
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.benchmark import Benchmark
-    from dspy_proact.evaluation.responses import Responses
-    from dspy_proact.evaluation.results import ResultsCheck
     from dspy_proact.models import ModelSpec
     from dspy_proact.report import Summary
     from dspy_proact.runs import Nouns, Scope, Settings
@@ -98,7 +97,7 @@ class BenchmarkChoice:
             self.known(*paths)
         of: dict[str, Path] = {}
         for path in paths:
-            if recorded := _recorded(path):
+            if recorded := recorded_benchmark(path):
                 of.setdefault(recorded, path)
         if len(of) > 1:
             runs = " and ".join(f"{path} ({benchmark})" for benchmark, path in of.items())
@@ -110,7 +109,7 @@ class BenchmarkChoice:
 
         named = benchmark_named(self.benchmark) if self.benchmark else None
         # A results file does not say what it is of: it is taken as the benchmark's that is named.
-        recorded = {path: of for path in paths if (of := _recorded(path)) and not (named and path.is_file())}
+        recorded = {path: of for path in paths if (of := recorded_benchmark(path)) and not (named and path.is_file())}
         for path, benchmark in recorded.items():
             if named and benchmark != named.name:
                 raise UsageError(
@@ -120,7 +119,7 @@ class BenchmarkChoice:
         if path and not named and find_benchmark(benchmark) is None:
             raise UsageError(f"{path}: a run of {benchmark!r}, which is not installed; name its file with --benchmark")
         declared = named or benchmark_named(benchmark)
-        settings = _recorded_settings(path)
+        settings = recorded_settings(path)
         if not settings and self.values:
             return self.settings(declared, answers=False).applied_to(declared)
         return benchmark_as_set(None, settings, declared)
@@ -144,7 +143,7 @@ class BenchmarkChoice:
         from dspy_proact.runs import Settings
 
         kind = declared.settings_type
-        recorded = {} if kind.applied_to is Settings.applied_to else _recorded_settings(run)
+        recorded = {} if kind.applied_to is Settings.applied_to else recorded_settings(run)
         settings = read_settings(kind, self.values, declared.name, recorded)
         if answers:
             settings.require_effect(name for name, _ in self.values)
@@ -198,73 +197,6 @@ class BenchmarkChoice:
 def _typed(value: Any) -> str:
     """A setting as a person would type it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def is_answers(path: Path) -> bool:
-    """Whether a path is a file of answers, or a folder of such files, and not a run."""
-    from dspy_proact.kept import Kind, content_of
-
-    return content_of(path).kind in (Kind.FILE, Kind.TABLE, Kind.FOLDER)
-
-
-def is_results(path: Path) -> bool:
-    """Whether a path is a results file, and not a run in a folder or a log; `UsageError` where it is neither."""
-    from dspy_proact.files.inspect_log import is_inspect_log
-    from dspy_proact.kept import Kind, content_of
-
-    if is_inspect_log(path):
-        return False
-    content = content_of(path)
-    if content.kind in (Kind.RUN, Kind.FILE):
-        return content.kind is Kind.FILE
-    problem = content.problem("the folder of a run or a results file", Kind.RUNS)
-    raise UsageError(f"{path}: no run here and no results file: {problem}")
-
-
-def results_of(path: Path) -> "Responses | None":
-    """What a results file has of answers and verdicts; None for a run. Raises `UsageError` as `is_results` does."""
-    from dspy_proact.evaluation.registry import benchmark_named
-
-    if not is_results(path):
-        return None
-    declared = benchmark_named(DEFAULT_BENCHMARK)
-    read = declared.results and declared.results.read
-    assert read, "the default benchmark reads results files"
-    return next(iter(read(path, None, declared.settings_type())))
-
-
-def summary_of(path: Path) -> "Summary":
-    """The summary of a run in a folder or a log, or of a results file; raises likewise."""
-    from dspy_proact.evaluation.inspect_run import run_at
-    from dspy_proact.report import summarize
-
-    return summarize(results_of(path) or run_at(path))
-
-
-def check_of(path: Path, corpus: str | None) -> "ResultsCheck | None":
-    """What is wrong with a results file, beside the corpus that it answers, if one is named; None of a run."""
-    from dspy_proact.evaluation.registry import benchmark_named
-
-    results = benchmark_named(DEFAULT_BENCHMARK).results if is_results(path) else None
-    return results.check(path, corpus) if results and results.check else None
-
-
-def _recorded(path: Path) -> str | None:
-    """The benchmark of a run, or of a results file; None of what is neither, which its reader refuses."""
-    from dspy_proact.evaluation.inspect_run import run_at
-
-    folder = run_at(path)
-    if folder.exists:
-        return folder.manifest().identity.benchmark
-    return DEFAULT_BENCHMARK if path.is_file() else None
-
-
-def _recorded_settings(path: Path | None) -> dict[str, Any]:
-    """The settings of a run; none where there is none."""
-    from dspy_proact.evaluation.inspect_run import run_at
-
-    folder = run_at(path) if path else None
-    return folder.manifest().identity.settings if folder and folder.exists else {}
 
 
 def _names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
