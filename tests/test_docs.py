@@ -165,7 +165,7 @@ def test_links_lead_somewhere(path):
         assert (path.parent / target).exists(), target
 
 
-def test_the_table_of_benchmarks_is_the_list(proactbench, probe, proactiveagent, proactivebench, proagentbench):
+def test_the_table_of_benchmarks_is_the_list(proactbench, probe, proactiveagent, proactivebench, proagentbench, rows):
     text = (ROOT / "docs" / "benchmarks" / "index.md").read_text("utf-8")
     for entry in benchmarks().values():
         cells = (f"`{entry.name}`", entry.about, entry.corpus.size, entry.corpus.licence, best_published(entry))
