@@ -130,8 +130,11 @@ def chats_in(path: Path) -> ChatFile:
     database.row_factory = sqlite3.Row
     try:
         return _read(path, database)
-    except BaseException:
+    except BaseException as error:
         database.close()
+        if isinstance(error, sqlite3.Error):
+            problem = f"its records cannot wait in the folder for temporary files: {error}; make room there"
+            raise CorpusError(problem, source=str(path)) from None
         raise
 
 

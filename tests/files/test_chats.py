@@ -1,6 +1,7 @@
 """Logs of conversations: how records become conversations, and what is left out; forms are in test_chat_records."""
 
 import json
+import sqlite3
 import tracemalloc
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -211,6 +212,18 @@ def test_conversations_whose_lines_alternate_take_little_memory(tmp_path):
         tracemalloc.stop()
     assert turns == [10] * 500
     assert peak < 4 * 2**20  # the file has 20 MiB
+
+
+def test_where_records_find_no_room_to_wait_a_sentence_says_so(log, monkeypatch):
+    def small(name, **options):
+        database = connect(name, **options)
+        database.execute("pragma max_page_count = 10")
+        return database
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", small)
+    with pytest.raises(CorpusError, match=r"chats\.jsonl: its records cannot wait .* full; make room there"):
+        log(*(messages("x" * 1000, "y" * 1000) for _ in range(100)))
 
 
 def test_a_line_that_is_nested_without_end_is_named(tmp_path):
