@@ -1,7 +1,8 @@
 """Runs as JUnit XML, which continuous integration shows: a suite for each run, a test for each case and epoch.
 
-A case with the best label passes, and any other label is a failure, as in the pass rate. What is unscored is an error,
-with its reason, and what is pending is skipped. Control cases are left out, as they are in no score.
+A case with the best label passes, and any other label is a failure, as in the pass rate; where labels have no order,
+all pass. What is unscored is an error, with its reason, and what is pending is skipped. Control cases are left out, as
+they are in no score.
 """
 
 from collections import Counter, defaultdict
@@ -41,7 +42,7 @@ def _suite(summary: Summary) -> ET.Element:
     for name, value in _properties(summary):
         ET.SubElement(properties, "property", name=name, value=printable(value))
     for outcome in summary.outcomes:
-        passed = outcome.label == summary.labels[0]
+        passed = outcome.label == summary.labels[0] or (outcome.state == "scored" and not summary.ordered)
         counts["tests"] += 1
         if not passed:
             counts[kinds.get(outcome.state, "failures")] += 1
@@ -61,8 +62,9 @@ def _properties(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "judge", summary.judge_name or "none"
     if summary.manifest:
         yield "corpus", summary.manifest.corpus.name
-    yield from (("score", share(scores.weighted.value)), ("strict", share(scores.strict_weighted.value)))
-    if scores.weighted.low is not None and scores.weighted.high is not None:
+    if summary.ordered:
+        yield from (("score", share(scores.weighted.value)), ("strict", share(scores.strict_weighted.value)))
+    if summary.ordered and scores.weighted.low is not None and scores.weighted.high is not None:
         yield "interval", f"{share(scores.weighted.low)} to {share(scores.weighted.high)}"
     if summary.usd is not None:
         yield "usd", f"{summary.usd:.4f}"
@@ -97,7 +99,8 @@ def _test(summary: Summary, outcome: Outcome, passed: bool, seconds: dict[tuple[
         graded = ET.SubElement(test, "system-out" if passed else "failure")
         if not passed:
             graded.attrib |= {"type": printable(str(outcome.label)), "message": printable(_grade(outcome))}
-        graded.text = printable("\n".join([*([_grade(outcome)] if passed else []), *_reasons(summary, outcome)]))
+        grade = _grade(outcome) if summary.ordered else str(outcome.label)
+        graded.text = printable("\n".join([*([grade] if passed else []), *_reasons(summary, outcome)]))
     return test
 
 

@@ -43,7 +43,7 @@ def assert_score(
 
     Raises:
         AssertionError: The score is lower, or not known; or the run is not complete, or has more unscored cases.
-        UsageError: There is no such stratum, or no such number of points.
+        UsageError: There is no such stratum, no such number of points, or no score, as labels have no order.
         RunError: There is no run, or it is damaged.
     """
     __tracebackhide__ = True  # pytest shows the line of the test
@@ -51,6 +51,8 @@ def assert_score(
         raise UsageError(f"`at_least={at_least:g}`: is in points of 100, from 1 to 100, or 0")
     path: str | Path = run if isinstance(run, str | Path) else run.path
     summary = run if isinstance(run, Summary) else summarize(path)
+    if not summary.ordered:
+        raise UsageError(f"{summary.path}: its labels have no order, and so no score")
     nouns, outcomes, scores, where = summary.nouns, summary.outcomes, summary.leading, ""
     if on is not None:
         known = {stratum.casefold(): stratum for stratum in summary.strata}

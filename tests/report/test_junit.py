@@ -112,6 +112,13 @@ def test_several_runs_are_suites_and_epochs_are_tests(run):
     assert root.get("tests") == "7"
 
 
+def test_labels_without_an_order_are_no_failures_and_make_no_score(run):
+    (suite,) = parsed(replace(run, ordered=False))
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "1")
+    assert [out.text.split("\n")[0] for out in suite.iter("system-out")] == ["PASS", "PARTIAL", "FAIL"]
+    assert not {"score", "strict", "interval"} & {item.get("name") for item in suite.iter("property")}
+
+
 def test_text_of_others_is_shown_and_does_nothing(tmp_path):
     case = trigger(f"d{ATTACK.replace(chr(0), '')}")
     reasoning = f"]]></failure>{ATTACK}\x1b[31m\ud800\ufffe"

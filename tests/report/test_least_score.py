@@ -70,6 +70,8 @@ def test_points_are_of_a_hundred_and_no_rounding_fails_a_score_that_is_reached()
     for points in (0.4, 101, -1, float("nan")):
         with pytest.raises(UsageError, match="is in points of 100"):
             assert_score(scored(20), points)
+    with pytest.raises(UsageError, match="its labels have no order, and so no score"):
+        assert_score(scored(20, ordered=False), 40)
     assert_score(scored(0), 0)
     # 100 * .57 is 56.99999999999999.
     assert [is_under(0.57, 57), is_under(0.57, 57.01), is_under(None, 0)] == [False, True, True]
