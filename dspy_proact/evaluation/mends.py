@@ -29,7 +29,7 @@ def greater_limits(folder: RunFolder, models: Iterable[AnyModel]) -> dict[str, i
 def has_hope(folder: RunFolder) -> bool:
     """Whether any stage failed for a reason with which the same request may succeed another time."""
     failures = (event.failure for event in latest(folder.events()).values())
-    return any(failure and failure.reason not in _FUTILE for failure in failures)
+    return any(failure and (failure.kind == "app" or failure.reason not in _FUTILE) for failure in failures)
 
 
 def unusable_content(

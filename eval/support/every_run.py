@@ -10,6 +10,7 @@ from support.provider import Received, Scripted, SimulatedProvider
 
 RUNS = {
     "proactbench": (),
+    "proactbench app": (),
     **{f"probe {agent}": ("--set", f"agent={agent}") for agent in ("react", "reflexion", "rewoo", "stages")},
     "probe embedder": ("--set", "agent=react", "--set", "embedder=hosted_vllm/any"),
     "proactivebench": (),
@@ -17,7 +18,7 @@ RUNS = {
     "proagentbench": (),
     "errands": (),
 }
-"""Options beside the benchmark, which is the first word of a name."""
+"""Options beside the benchmark, which is the first word of a name; `app` tests an application that asks the model."""
 _TESTS = Path(__file__).parents[2] / "tests"
 sys.path.append(str(_TESTS))  # which the file of errands imports from
 _UNJUDGED = ("proactivebench", "proagentbench", "errands")
@@ -38,7 +39,13 @@ def command(name: str, folder: Path, provider: SimulatedProvider, limit: int, wi
     benchmark, *_ = name.split()
     declared = f"{_TESTS / 'builders' / 'benchmarks.py'}:Errands" if name == "errands" else benchmark
     options = ["--benchmark", declared, *RUNS[name], "--limit", str(limit), "--concurrency", str(width)]
-    options += ["--model", "hosted_vllm/any", "--model-api-base", provider.base("assistant")]
+    if name.endswith(" app"):
+        app = folder.with_name("relay.py")
+        source = (_TESTS / "fakes" / "relay.py").read_text("utf-8")
+        app.write_text(f"{source}\n\nos.environ['RELAY'] = {provider.base('assistant')!r}\n", "utf-8")
+        options += ["--app", f"{app}:answer"]
+    else:
+        options += ["--model", "hosted_vllm/any", "--model-api-base", provider.base("assistant")]
     if benchmark not in _UNJUDGED:
         options += ["--judge", "openai/gpt-4o", "--judge-api-base", provider.base("judge")]
     options += ["--corpus", str(folder.with_name("tasks")) if benchmark == "probe" else "sample"]
