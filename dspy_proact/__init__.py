@@ -61,7 +61,9 @@ if TYPE_CHECKING:
     from dspy_proact.evaluation.transcript import transcript as transcript
     from dspy_proact.evaluation.trial import Trial as Trial
     from dspy_proact.exchange.every_eval_ever import export_every_eval_ever as export_every_eval_ever
+    from dspy_proact.exchange.hub_results import export_hub as export_hub
     from dspy_proact.exchange.inspect_log import export_inspect as export_inspect
+    from dspy_proact.exchange.mlflow_rows import export_mlflow as export_mlflow
     from dspy_proact.generation.generation import Generation as Generation
     from dspy_proact.models import Gate as Gate
     from dspy_proact.models import Limits as Limits
@@ -136,7 +138,9 @@ _ROOMS = {
     "evaluation.responses": "Responses",
     "evaluation.results": "ResultsFormat",
     "exchange.every_eval_ever": "export_every_eval_ever",
+    "exchange.hub_results": "export_hub",
     "exchange.inspect_log": "export_inspect",
+    "exchange.mlflow_rows": "export_mlflow",
     "errors": "ContentError Halt ProactError",
     "generation.generation": "Generation",
     "models": "Gate Limits ModelSpec open_model",
