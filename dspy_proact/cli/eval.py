@@ -1,6 +1,6 @@
 """`dspy-proact eval`: models under test, and how they are asked, scored on a benchmark."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,7 +28,9 @@ from dspy_proact.errors import RunError, UsageError
 if TYPE_CHECKING:
     from dspy_proact.cli.views.runs import Ending
     from dspy_proact.evaluation.benchmark import Benchmark
+    from dspy_proact.evaluation.evaluation import Rejudging
     from dspy_proact.evaluation.execution import Execution
+    from dspy_proact.evaluation.responses import Responses
     from dspy_proact.evaluation.variants import Wording
     from dspy_proact.models import Gate
     from dspy_proact.runs import CaseSet, Manifest, Scope
@@ -106,7 +108,7 @@ def evaluate(
     """
     from dspy_proact.cli.views.runs import run_all, run_path, say_of_corpus
     from dspy_proact.evaluation.checks import checked
-    from dspy_proact.evaluation.evaluation import Evaluation, Rejudging
+    from dspy_proact.evaluation.evaluation import Evaluation
     from dspy_proact.evaluation.people import is_nominal
     from dspy_proact.evaluation.variants import variants_of
 
@@ -140,15 +142,7 @@ def evaluate(
     if answers.file:
         existing = answers.read(declared, settings, corpus, cases, chosen.columns)
         scope = scope if "--epochs" in typed() else scope.model_copy(update={"epochs": None})
-        executions = [
-            Rejudging(
-                responses,
-                judges_of(declared, judge, responses.embedded),
-                settings=None if responses.file else chosen.settings_of_grading(declared, responses.settings),
-                **judging,
-            )
-            for responses in existing
-        ]
+        executions = _gradings(existing, declared, chosen, judge, judging)
     else:
         judges, corpus_cases = judges_of(declared, judge, embedded), cases()
         executions = [
@@ -174,6 +168,27 @@ def evaluate(
         return 0
     ending = run_all(runs, scope, output)
     return 0 if ending is None else _report(ending, declared, fail_under, output.as_json, alone)
+
+
+def _gradings(
+    existing: "Sequence[Responses]",
+    declared: "Benchmark[Any, Any]",
+    chosen: BenchmarkChoice,
+    judge: NamedModel,
+    judging: Mapping[str, Any],
+) -> "list[Rejudging]":
+    """Of answers that exist; a run and a results file have their own settings, of which some may be set anew."""
+    from dspy_proact.evaluation.evaluation import Rejudging
+
+    return [
+        Rejudging(
+            responses,
+            judges_of(declared, judge, responses.embedded),
+            settings=None if responses.file else chosen.settings_of_grading(declared, responses.settings),
+            **judging,
+        )
+        for responses in existing
+    ]
 
 
 def _report(

@@ -141,7 +141,18 @@ def test_a_dry_run_prices_the_rated_items_and_makes_no_call(proact, server, own,
     assert "--max-calls 2 may stop it after 67%: it could take 3" in out
     assert not (tmp_path / "runs").exists()
     plan = json.loads(proact(*own, "--dry-run", "--json")[1])
-    names = ["model", "assistant", "judge", "roles", "seconds", "assumption", "calls", "sent", "response_format"]
+    names = [
+        "model",
+        "name",
+        "assistant",
+        "judge",
+        "roles",
+        "seconds",
+        "assumption",
+        "calls",
+        "sent",
+        "response_format",
+    ]
     assert list(plan) == names
     assert (plan["judge"]["calls"], plan["calls"], len(plan["seconds"])) == (3, 3, 2)
 
