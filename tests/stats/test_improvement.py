@@ -365,3 +365,26 @@ def test_lengths_by_hand():
     assert (one.count, one.before.value, one.after.value) == (2, 15, 20)
     # 40 / 30, and 20 / 20 and 20 / 10 without one: error sqrt(1/2 ((1/3)^2 + (2/3)^2)) = .527; t is 12.706.
     assert numbers(one.difference) == pytest.approx([4 / 3, 0, 4 / 3 + 12.706 * (5 / 18) ** 0.5], abs=1e-3)
+
+
+def test_kappa_is_of_any_number_of_levels_and_unweighted_where_they_have_no_order():
+    """Four items that people grade 0, 1, 2 and 3, and a judge 0, 1, 2 and 2.
+
+    Quadratic: the judge is off by 1 once. By chance, with its grades 0, 1, 2, 2 beside each of people's: (9 + 3 + 5 +
+    15) / 4 = 8. Kappa is 1 - 1/8. Unweighted: one of four differs, by chance (3 + 3 + 2 + 4) / 4 = 3: 1 - 1/3.
+    """
+    panel = Panel.of([[0], [1], [2], [3]], range(4))
+    changes = {
+        weight: improvement([0, 1, 2, 2], [0, 1, 2, 3], panel, "aaaa", range(4), order="a", weight=weight).overall
+        for weight in ("quadratic", "none")
+    }
+    assert {weight: change.before.value for weight, change in changes.items()} == pytest.approx(
+        {"quadratic": 7 / 8, "none": 2 / 3}
+    )
+    assert {change.after.value for change in changes.values()} == {1.0}
+
+
+def test_an_unread_level_without_order_is_at_worst_any_other_and_at_best_peoples():
+    levels, soft = np.array([0, 1, np.nan]), np.eye(3)
+    filled = [levels_at_worst(levels, soft, "aaa", "none", worst=worst).tolist() for worst in (True, False)]
+    assert filled == [[0, 1, 0], [0, 1, 2]]
