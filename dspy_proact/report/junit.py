@@ -20,7 +20,7 @@ def junit_xml(summaries: Sequence[Summary]) -> str:
     """The document of runs or results files; characters that XML lacks, or that a terminal obeys, are escaped.
 
     It has keys, grades and reasons of judges, but nothing that was sent or answered; of a private or held-back corpus
-    no reasons either. Times are those of a case's calls; of a results file they are not known.
+    no reasons either. Times are those of a case's calls; of files they are not known.
     """
     root, counts = ET.Element("testsuites", name="dspy-proact"), Counter[str]()
     for summary in summaries:
@@ -71,9 +71,9 @@ def _properties(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def _seconds(summary: Summary) -> dict[tuple[str, int], float]:
-    """By case and epoch, how long its calls took, one after another; those that another run made are not counted."""
-    seconds = defaultdict[tuple[str, int], float](float)
-    for key, attempts in RunFolder(summary.path).attempts() if summary.manifest else ():
+    """By case and epoch, how long its calls took, one after another; none of a file, such as the log of a run."""
+    seconds, folder = defaultdict[tuple[str, int], float](float), RunFolder(summary.path)
+    for key, attempts in folder.attempts() if folder.exists else ():
         if attempts:
             seconds[key.case, key.epoch] += sum(call.latency for call in attempts)
     return dict(seconds)

@@ -151,3 +151,12 @@ def test_the_command_writes_a_file_over_none_but_its_like(proact, refused, tmp_p
     (tmp_path / "notes").write_text("mine", encoding="utf-8")
     assert "notes: exists and is not JUnit XML" in refused("report", run.path, "--junit", "notes")
     assert "--junit and --html are mutually exclusive" in refused("report", run.path, "--junit", "a", "--html", "b")
+
+
+def test_the_log_of_a_run_has_the_same_tests_without_times(proact, run):
+    assert proact("export", run.path, "--format", "eval", "--out", "run.eval")[0] == 0
+    (of_log,), (of_run,) = (ET.fromstring(proact("report", path, "--junit", "-")[1]) for path in ("run.eval", run.path))
+    graded_only = [test.attrib for test in of_run.iter("testcase") if test.find("skipped") is None]
+    for attributes in graded_only:
+        attributes.pop("time", None)
+    assert [test.attrib for test in of_log.iter("testcase") if test.find("skipped") is None] == graded_only
