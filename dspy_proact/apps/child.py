@@ -258,6 +258,8 @@ class _Child:
                 if size > 2 * LONGEST:
                     return "it wrote into the socket by which it answers"
                 message = json.loads(await self._reader.readexactly(size))
+                if not isinstance(message, dict):
+                    return "it wrote into the socket by which it answers"
                 self._take(message)
             except (asyncio.IncompleteReadError, OSError):
                 return ""

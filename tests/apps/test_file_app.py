@@ -77,6 +77,12 @@ def writes_anywhere(messages):
         except OSError: pass
     time.sleep(1000)
 
+def writes_a_frame(messages):
+    for number in range(3, 64):
+        try: os.write(number, b"\\0\\0\\0\\x02[]")
+        except OSError: pass
+    time.sleep(1000)
+
 def two(messages, other): pass
 def nothing(): pass
 value = 3
@@ -181,6 +187,7 @@ def test_steps_usage_and_cost_are_read_where_they_are_reported(bot):
         ("crashes", "crashed", "its process was ended by SIGSEGV"),
         ("closes", "broken", "it closed the socket by which it answers"),
         ("writes_anywhere", "broken", "it wrote into the socket by which it answers"),
+        ("writes_a_frame", "broken", "it wrote into the socket by which it answers"),
     ],
 )
 def test_each_way_to_fail_is_an_error_of_the_application_with_its_own_reason(bot, name, reason, words):
