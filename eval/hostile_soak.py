@@ -2,8 +2,8 @@
 
     python eval/hostile_soak.py
 
-10,000 rows with hostile texts in random fields are read, and 10,000 hostile responses and verdicts go through runs.
-Nothing may crash, hang, or give the terminal a control character.
+10,000 rows with hostile texts in random fields are read, as many records of logs are read and redacted, and 10,000
+hostile responses and verdicts go through runs. Nothing may crash, hang, or give the terminal a control character.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import json
 import random
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,29 @@ from support.provider import Received, Scripted, SimulatedProvider, hostile
 from dspy_proact import Evaluation, Gate, ModelSpec, ProactError, load_corpus, print_summary, summarize, transcript
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 from dspy_proact.cli.views.transcript import print_transcript
-from dspy_proact.plain_text import printable
+from dspy_proact.files.chats import chats_in
+from dspy_proact.files.personal_data import redacted
 from dspy_proact.runs import RunFolder, Scope
 
 SEED = 2
+_PAIR = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello", "tool_calls": [{"name": "find"}]}]
+_LANGCHAIN = {"lc": 1, "type": "constructor", "id": ["x", "AIMessage"], "kwargs": {"type": "ai", "content": "Hello"}}
+_SPAN = {"mlflow.spanInputs": json.dumps({"messages": _PAIR[:1]}), "mlflow.spanOutputs": json.dumps("Hello")}
+RECORDS: list[dict[str, Any]] = [
+    {"messages": _PAIR, "conversation_id": "c", "created_at": "2026-11-29T10:00:00Z"},
+    {"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}], "id": "1"},
+    {"object": "response", "id": "r", "input": _PAIR[:1], "output": [{"type": "message", **_PAIR[1]}], "created_at": 1},
+    {"info": {"trace_id": "t", "request_time": "2026-11-29T10:00:00Z"}, "data": {"spans": [{"attributes": _SPAN}]}},
+    {
+        "run_type": "llm",
+        "id": "1",
+        "inputs": {"messages": [[_LANGCHAIN]]},
+        "outputs": {"generations": [[{"text": "x"}]]},
+    },
+    {"id": "o", "traceId": "t", "sessionId": "s", "startTime": "2026-11-29", "input": "Hi", "output": _PAIR[1]},
+    {"role": "user", "text": "Hi, I am ann@x.example", "conversation_id": 1, "time": "2026-11-29", "name": "Ann"},
+]
+"""Logs in each of their forms."""
 OBEYED = {"\x1b", "\x07", "\x00", "\u202e", "\x9b"}
 
 
@@ -41,17 +61,26 @@ def spoiled(value: Any, draw: random.Random) -> Any:
     return draw.choice([hostile(draw), hostile(draw), None, -1, 10**20, [], {}])
 
 
-def read_hostile(path: Path, count: int, rows: list[dict[str, Any]], draw: random.Random) -> tuple[int, str]:
-    """Read corpora with hostile rows: how many were refused, and all that was said of them."""
+def read_hostile(
+    path: Path, count: int, rows: list[dict[str, Any]], draw: random.Random, read: Callable[[Path], str]
+) -> tuple[int, str]:
+    """Read files with hostile rows: how many were refused, and all that was said of them."""
     refused, text = 0, ""
     for _ in range(count):
         path.write_text(json.dumps(spoiled(draw.choice(rows), draw)) + "\n", encoding="utf-8")
         try:
-            text += repr(load_corpus(str(path)).ignored_fields)
+            text += read(path)
         except ProactError as error:
             refused += 1
             text += str(error)
-    return refused, printable(text)
+    return refused, text
+
+
+def read_log(path: Path) -> str:
+    """What is said of a log, and the texts of its conversations after redaction."""
+    chats = chats_in(path)
+    texts = [turn.text for chat in chats for turn in redacted(chat).chat.turns]
+    return "".join([*texts, *map(str, (*chats.left_out, *chats.notes))])
 
 
 def main() -> None:
@@ -68,7 +97,10 @@ def main() -> None:
         return Scripted(json.dumps(fields))
 
     with tempfile.TemporaryDirectory() as name, SimulatedProvider(script) as provider:
-        refused, text = read_hostile(Path(name, "corpus.jsonl"), count, rows, draw)
+        refused, text = read_hostile(
+            Path(name, "corpus.jsonl"), count, rows, draw, lambda path: repr(load_corpus(str(path)).ignored_fields)
+        )
+        refused_records, log_text = read_hostile(Path(name, "log.jsonl"), count, RECORDS, draw, read_log)
         corpus = load_corpus("sample")
         evaluation = Evaluation(
             corpus,
@@ -82,11 +114,12 @@ def main() -> None:
         for outcome in summary.outcomes[:20]:
             print_transcript(transcript(RunFolder(Path(name, "run")), outcome.key), Console(file=screen, width=100))
     print(f"{count} hostile rows: {refused} refused with a sentence, the others read.")
+    print(f"{count} hostile records of logs: {refused_records} refused with a sentence, the others read or left out.")
     print(f"{len(summary.outcomes)} hostile responses: {summary.count('scored')} scored, {summary.unscored_reasons}.")
     checks = {
         "every hostile response is accounted for": summary.complete,
         "no failure was unexpected": not any("unexpected" in reason for reason in summary.unscored_reasons),
-        "the terminal was given nothing to obey": not set(text + screen.getvalue()) & OBEYED,
+        "the terminal was given nothing to obey": not set(text + log_text + screen.getvalue()) & OBEYED,
     }
     sys.exit("\n".join(f"not so: {check}" for check, held in checks.items() if not held) or 0)
 
