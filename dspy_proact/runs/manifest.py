@@ -55,7 +55,9 @@ class Identity(Identified):
         return fields | {"judge": judges[0] if judges else None}
 
     def mend(self, differing: Mapping[str, tuple[str | None, str | None]]) -> str:
-        """The limits there, if nothing else differs: a server that says another context, or is down, changes them."""
+        """Other answers, or the limits there, if nothing else differs: a server that is down changes limits."""
+        if differing.keys() == {"parent"}:
+            return "other answers were graded there: "
         if not differing.keys() <= _ARGUMENTS_OF_LIMITS.keys():
             return ""
         limits = " and ".join(

@@ -65,6 +65,18 @@ def test_such_a_run_goes_on_after_a_limit_and_is_read_by_every_verb(proact):
     assert "was asked 49 triggers" not in page
 
 
+def test_answers_that_changed_are_another_run_which_copies_the_verdicts_on_those_that_are_the_same(proact, server):
+    judged = ("--corpus", "sample", "--as", "mine", "--judge", "hosted_vllm/j", "--judge-api-base", server.judge)
+    assert proact("eval", "--answers", table(count=6), *judged, "--out", "run")[0] == 0
+    assert len(server.sent) == 6
+    text = Path("answers.csv").read_text("utf-8")
+    Path("answers.csv").write_text(text.replace(f"{TEXT} {KEYS[0]}", f"Well. {TEXT}"), "utf-8")
+    status, _, err = proact("eval", "--answers", "answers.csv", *judged, "--out", "run")
+    assert (status, "differs in parent; other answers were graded there" in unwrapped(err)) == (2, True), err
+    status, _, err = proact("eval", "--answers", "answers.csv", *judged, "--out", "again", "--reuse", "run")
+    assert (status, len(server.sent)) == (0, 7), err
+
+
 def test_the_export_of_a_run_is_a_table_of_its_answers(proact):
     assert proact("eval", "--out", "run")[0] == 0
     assert proact("export", "run", "--format", "parquet", "--out", "run.parquet")[0] == 0
