@@ -166,7 +166,7 @@ class SeveralRuns:
 def compare_several(summaries: Sequence[Summary]) -> SeveralRuns:
     """Pair each of several runs with the first by case; raises a `UsageError` as `compare` does, and without scores."""
     first, *others = summaries
-    if not all(summary.ordered for summary in summaries):
+    if others and not all(summary.ordered for summary in summaries):
         raise UsageError(
             "labels without an order have no score by which several runs are ranked; compare two at a time"
         )

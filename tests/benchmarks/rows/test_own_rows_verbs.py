@@ -122,6 +122,7 @@ def test_labels_without_an_order_have_no_mean_score_anywhere(proact, mine):
     assert status == 0
     assert not {"score", "pass rate", "macro"} & {*out.partition("evidence")[0].replace("\n", " ").split(" ")}
     assert "of 100" not in out
+    assert proact("report", "run", "--html", "page.html")[0] == 0
     document = json.loads(proact("report", "run", "--json")[1])
     assert document["overall"]["micro"]["weighted"]["value"] is None
     assert document["overall"]["micro"]["pass_rate"]["value"] is None
