@@ -107,4 +107,5 @@ def test_the_model_of_a_compile_is_written_without_a_program_and_that_of_a_run_w
     assert role.model_dump() == {"model": "m", "endpoint": None, "decoding": {"top_p": 1.0}}
     assert RoleIdentity.model_validate(role.model_dump()) == role
     spoken = role.model_copy(update={"program": "unknown", "prompt": ""})
-    assert set(spoken.model_dump()) == set(RoleIdentity.model_fields)
+    assert set(spoken.model_dump()) == set(RoleIdentity.model_fields) - {"app"}
+    assert set(spoken.model_copy(update={"app": "ff"}).model_dump()) == set(RoleIdentity.model_fields)
