@@ -19,7 +19,9 @@ from dspy_proact.types import Frozen
 MOST_TOKENS = 10**8
 """Of one call: a count above it is none."""
 Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
-Dollars = Annotated[float, Field(ge=0, le=10**6)]
+MOST_DOLLARS = 10**6
+"""That a call or a token costs: an amount above it is none."""
+Dollars = Annotated[float, Field(ge=0, le=MOST_DOLLARS)]
 
 
 FINISHES = frozenset({"stop", "length", "content_filter", "tool_call", "error", None})

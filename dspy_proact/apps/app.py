@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dspy_proact.calls import MOST_DOLLARS, MOST_TOKENS
 from dspy_proact.errors import AppError
 
 Message = Mapping[str, Any]
@@ -36,6 +37,16 @@ class AppReply:
     completion_tokens: int | None = None
     usd: float | None = None
     """What the answer cost, in US dollars, as far as it says so."""
+
+
+def token_count(value: Any) -> int | None:
+    """A count of tokens as an application reports it; None where it is none that can be."""
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+
+
+def dollars(value: Any) -> float | None:
+    """A cost as an application reports it; None where it is none that can be."""
+    return float(value) if type(value) in (int, float) and 0 <= value <= MOST_DOLLARS else None
 
 
 def steps_in(messages: Sequence[Message]) -> tuple[Message, ...]:

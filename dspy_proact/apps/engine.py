@@ -22,8 +22,8 @@ from dspy.lm15 import (
     Usage,
 )
 
-from dspy_proact.apps.app import App, AppReply, AppRequest, steps_in
-from dspy_proact.calls import MOST_TOKENS, Price
+from dspy_proact.apps.app import App, AppReply, AppRequest, dollars, steps_in, token_count
+from dspy_proact.calls import Price
 from dspy_proact.errors import AppError
 from dspy_proact.kept import open_stage
 from dspy_proact.models import Gate, Model, Role
@@ -63,7 +63,7 @@ class AppEngine:
             message=Message(role="assistant", parts=(TextPart(text=reply.text),)),
             finish_reason="stop",
             usage=_usage(reply),
-            provider_data={USD: reply.usd, STEPS: [dict(step) for step in steps_in(reply.steps)]},
+            provider_data={USD: dollars(reply.usd), STEPS: [dict(step) for step in steps_in(reply.steps)]},
         )
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
@@ -105,7 +105,6 @@ def _address(image: ImagePart) -> str:
 
 
 def _usage(reply: AppReply) -> Usage:
-    counts = (reply.prompt_tokens, reply.completion_tokens)
-    if any(count is None or not 0 <= count <= MOST_TOKENS for count in counts):
-        return Usage()
-    return Usage(input_tokens=counts[0], output_tokens=counts[1])
+    """The tokens that an application reports; none unless it reports both."""
+    counts = token_count(reply.prompt_tokens), token_count(reply.completion_tokens)
+    return Usage() if None in counts else Usage(input_tokens=counts[0], output_tokens=counts[1])

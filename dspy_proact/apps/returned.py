@@ -1,10 +1,9 @@
 """What the function of an application returned, as a reply: a text, a message, or several with usage and cost."""
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from typing import Any
 
-from dspy_proact.apps.app import AppReply, AppRequest, steps_in
+from dspy_proact.apps.app import AppReply, AppRequest, dollars, steps_in, token_count
 from dspy_proact.errors import AppError
 
 LONGEST_TEXT = 2**20
@@ -43,7 +42,7 @@ def reply_of(value: Any, request: AppRequest) -> AppReply:
         steps,
         _number(usage, "prompt_tokens", "input_tokens"),
         _number(usage, "completion_tokens", "output_tokens"),
-        _dollars(fields.get("usd", usage.get("cost"))),
+        dollars(fields.get("usd", usage.get("cost"))),
     )
 
 
@@ -67,11 +66,4 @@ def _text_of(message: Mapping[str, Any]) -> Any:
 
 
 def _number(usage: Mapping[str, Any], *names: str) -> int | None:
-    counts = (usage.get(name) for name in names)
-    return next((count for count in counts if type(count) is int and count >= 0), None)
-
-
-def _dollars(value: Any) -> float | None:
-    """A cost as it is reported; None where it is no number of dollars."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and isfinite(value) and 0 <= value <= 10**6 else None
+    return next((count for name in names if (count := token_count(usage.get(name))) is not None), None)

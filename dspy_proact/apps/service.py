@@ -9,7 +9,6 @@ no JSON, no text at the path, too long      AppError, with the path and the begi
 """
 
 import json
-import math
 import re
 import secrets
 from collections.abc import Sequence
@@ -22,9 +21,8 @@ from urllib.parse import quote
 
 import httpx
 
-from dspy_proact.apps.app import AppReply, AppRequest, Message
+from dspy_proact.apps.app import AppReply, AppRequest, Message, dollars, token_count
 from dspy_proact.apps.template import OPENAI, ReplyPath, Template, TemplateValues, step_of, text_at, with_variables
-from dspy_proact.calls import MOST_TOKENS
 from dspy_proact.errors import AppError, ProviderError, SetupFault, UsageError
 from dspy_proact.models.clients import CONNECT, RedirectError, WireError, bound_body
 from dspy_proact.models.dspy_internals import retry_after_seconds
@@ -148,9 +146,9 @@ class ServiceApp:
         reply = AppReply(
             text,
             tuple(map(step_of, steps)) if isinstance(steps, list) else (),
-            _count(_optional(template.prompt_tokens, document)),
-            _count(_optional(template.completion_tokens, document)),
-            _usd(_optional(template.usd, document)),
+            token_count(_optional(template.prompt_tokens, document)),
+            token_count(_optional(template.completion_tokens, document)),
+            dollars(_optional(template.usd, document)),
         )
         if template.conversation is None:
             return _Turn(reply, conversation)
@@ -252,14 +250,6 @@ def _optional(path: str | None, document: object) -> Any:
         return None if path is None else ReplyPath.of(path).value(document)
     except LookupError:
         return None
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and 0 <= value < MOST_TOKENS else None
-
-
-def _usd(value: Any) -> float | None:
-    return float(value) if type(value) in (int, float) and 0 <= value < math.inf else None
 
 
 def _sum(numbers: Sequence[Any]) -> Any:

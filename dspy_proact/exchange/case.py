@@ -10,7 +10,7 @@ from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.evaluation.reporting import Grounds, PageSection
 from dspy_proact.report.reading import Reading, grounds_document
 from dspy_proact.report.summary import Summary
-from dspy_proact.runs import Outcome
+from dspy_proact.runs import Manifest, Outcome
 
 _ROLES = {"system", "user", "assistant"}
 
@@ -71,6 +71,12 @@ class ExportedCase:
         if self.outcome.state != "unscored":
             return None
         return ": ".join(filter(None, (self.outcome.reason, self.outcome.cause)))
+
+
+def manifest_of(summary: Summary) -> Manifest:
+    """That of the run which is exported."""
+    assert summary.manifest is not None, "a run is exported, and no results file"
+    return summary.manifest
 
 
 def exported_cases(summary: Summary) -> Iterator[ExportedCase]:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from dspy_proact.calls import Call
-from dspy_proact.exchange.case import ExportedCase, exported_cases
+from dspy_proact.exchange.case import ExportedCase, exported_cases, manifest_of
+from dspy_proact.exchange.forms import ROWS
 from dspy_proact.exchange.metrics import metrics_of
 from dspy_proact.exchange.safe_json import safe_json
 from dspy_proact.kept import replacing
@@ -24,8 +25,6 @@ from dspy_proact.runs import CONTROL, Manifest, RoleIdentity, RunFolder
 from dspy_proact.stats import Estimate
 
 VERSION = "0.3.0"
-ROWS = "_samples.jsonl"
-"""What stands after the stem of the aggregate's file in the name of that of the rows."""
 _METHOD = "clustered by groups of cases, as docs/statistics.md of dspy-proact says"
 _UNNAMED = "unstated"
 """The developer of a model whose name does not say it; their datastore refuses `unknown`."""
@@ -34,7 +33,7 @@ _UNSAFE_NAME = re.compile(r'[<>:"\\|?*\x00-\x1f]|[. ]$')
 
 def aggregate_path(summary: Summary) -> str:
     """The path of the aggregate in the datastore: by benchmark, developer and model, with a UUID for a name."""
-    manifest = _manifest(summary)
+    manifest = manifest_of(summary)
     developer, _, model = _model_id(summary.model).partition("/")
     folder = (developer, model.replace("/", "_")) if model else (_UNNAMED, developer)
     # Version 4 in form; it follows from the run, so that the same run is the same file.
@@ -84,11 +83,6 @@ def export_every_eval_ever(folder: RunFolder, summary: Summary, path: Path) -> l
     return [*(f"{number:,} {what}" for number, what in lost if number), never]
 
 
-def _manifest(summary: Summary) -> Manifest:
-    assert summary.manifest is not None, "a run is exported, and no results file"
-    return summary.manifest
-
-
 def _model_id(name: str) -> str:
     """The name of a model as a path of their datastore may have it."""
     return "/".join(_UNSAFE_NAME.sub("-", part) for part in name.split("/") if part)
@@ -100,14 +94,14 @@ def _evaluation_id(summary: Summary) -> str:
 
 def _seconds(summary: Summary) -> str:
     """When the run ended, in seconds since the epoch."""
-    return f"{datetime.fromisoformat(_manifest(summary).created).timestamp() + (summary.seconds or 0):.0f}"
+    return f"{datetime.fromisoformat(manifest_of(summary).created).timestamp() + (summary.seconds or 0):.0f}"
 
 
 # The aggregate.
 
 
 def _aggregate(summary: Summary) -> dict[str, Any]:
-    manifest = _manifest(summary)
+    manifest = manifest_of(summary)
     return {
         "schema_version": VERSION,
         "evaluation_id": _evaluation_id(summary),
@@ -133,7 +127,7 @@ def _model(name: str, role: RoleIdentity) -> dict[str, Any]:
 
 
 def _results(summary: Summary) -> Iterator[dict[str, Any]]:
-    manifest = _manifest(summary)
+    manifest = manifest_of(summary)
     decoding = manifest.identity.assistant.decoding
     arguments = {name: decoding[name] for name in ("temperature", "top_p", "max_tokens") if decoding.get(name)}
     rest = {name: value for name, value in decoding.items() if name not in arguments}

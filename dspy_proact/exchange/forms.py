@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from dspy_proact.report.summary import Summary
     from dspy_proact.runs import RunFolder
 
+ROWS = "_samples.jsonl"
+"""Of Every Eval Ever: what stands after the stem of the first file in the name of that of the rows."""
 Writer = Callable[..., Sequence[str]]
 """Writes a run, from its folder and its summary, to a path; gives what the file cannot hold, a line each.
 
@@ -77,7 +79,7 @@ FORMS: Mapping[str, Form] = {
         ".json",
         _of("every_eval_ever", "export_every_eval_ever"),
         name=_of("every_eval_ever", "aggregate_path"),
-        beside="_samples.jsonl",
+        beside=ROWS,
     ),
     "mlflow": Form("rows for `mlflow.genai.evaluate`", ".json", _of("mlflow_rows", "export_mlflow")),
     "hub": Form("a score for `.eval_results`", ".yaml", _of("hub_results", "export_hub"), of_dataset=True),

@@ -17,7 +17,7 @@ from typing import Any
 
 from dspy_proact.calls import CallUsage, Usage
 from dspy_proact.evaluation.inspect_run import GRADE, OURS, LoggedCase, LoggedManifest
-from dspy_proact.exchange.case import ExportedCase, exported_cases
+from dspy_proact.exchange.case import ExportedCase, exported_cases, manifest_of
 from dspy_proact.exchange.metrics import metrics_of
 from dspy_proact.exchange.safe_json import safe_json
 from dspy_proact.kept import replacing
@@ -35,7 +35,7 @@ _LONGEST_INPUT, _LONGEST_TEXT = 5120, 1024
 
 def log_name(summary: Summary) -> str:
     """The name of a log as Inspect gives it: when the run was begun, the benchmark, and an id of the run."""
-    manifest = _manifest(summary)
+    manifest = manifest_of(summary)
     parts = (manifest.created, summary.benchmark, _id(manifest, "task"))
     return "_".join(re.sub(r"[^\w.]|_", "-", part) for part in parts) + ".eval"
 
@@ -45,7 +45,8 @@ def export_inspect(folder: RunFolder, summary: Summary, path: Path) -> list[str]
 
     Raises a `UsageError` where the file cannot be written, and a `RunError` where the run is damaged.
     """
-    manifest, events, calls = _manifest(summary), defaultdict[Any, list[StageEvent]](list), defaultdict[Any, Any](list)
+    manifest = manifest_of(summary)
+    events, calls = defaultdict[Any, list[StageEvent]](list), defaultdict[Any, Any](list)
     for event in folder.events():
         events[event.key.case, event.key.epoch].append(event)
     for call in folder.call_usage():
@@ -87,11 +88,6 @@ def _without_view(case: CaseRecord) -> CaseRecord:
     """A case with a hash in place of its view: many that were not tried would make a header of megabytes."""
     text = json.dumps(dict(case.view), sort_keys=True)
     return case.model_copy(update={"view": {"sha256": hashlib.sha256(text.encode()).hexdigest()}, "mark": None})
-
-
-def _manifest(summary: Summary) -> Manifest:
-    assert summary.manifest is not None, "a run is exported, and no results file"
-    return summary.manifest
 
 
 def _id(manifest: Manifest, what: str) -> str:

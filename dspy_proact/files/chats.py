@@ -25,7 +25,7 @@ from dspy_proact.errors import CorpusError
 from dspy_proact.files.chat_messages import ATTACHMENT, IMAGE, LoggedMessage, Node, Role
 from dspy_proact.files.chat_records import ChatRecord, Nearness, record_of, records_in
 from dspy_proact.files.inspect_log import is_inspect_log, samples_in
-from dspy_proact.files.rows import JsonFile, Line, opened, read_bytes, text_of
+from dspy_proact.files.rows import JsonFile, opened, read_bytes, text_of
 from dspy_proact.files.tables import rows_in, tables_of
 from dspy_proact.kept import Kind, content_of
 
@@ -163,14 +163,6 @@ def _read(path: Path, database: sqlite3.Connection) -> ChatFile:
     return ChatFile(database, left_out.sorted(), notes.sorted())
 
 
-class _InspectRecord(Line):
-    """A sample of Inspect, whose source names it."""
-
-    def error(self, problem: str, field: str | None = None) -> CorpusError:
-        """The error to raise for a problem with this sample."""
-        return CorpusError(problem, source=self.source, field=field)
-
-
 class _Notes:
     """Counts reasons, and remembers where each was first met."""
 
@@ -201,7 +193,7 @@ def _records(path: Path) -> Iterator[tuple[str, ChatRecord]]:
     for file in files:
         if is_inspect_log(file):
             for sample in samples_in(file):
-                line = _InspectRecord(sample.source, 0, "", {"messages": sample.messages})
+                line = JsonFile(sample.source, 1, "", {"messages": sample.messages})
                 yield sample.source, record_of(Node(line, "", line.fields))
             continue
         wrapper = _one_object(file) if content_of(file).kind in (Kind.TABLE, Kind.FILE) else None

@@ -73,6 +73,16 @@ def test_a_cost_that_only_some_answers_report_is_not_known(tmp_path):
     assert summarize(tmp_path / "free").usage["assistant"].usd == 0.0
 
 
+@pytest.mark.parametrize("usd", [float("nan"), float("inf"), -0.1, 10.0**7])
+def test_a_cost_that_no_answer_can_have_is_not_known_and_the_answer_is_graded(tmp_path, usd):
+    at(Scripted(AppReply("Two?", usd=usd, prompt_tokens=10**9, completion_tokens=1))).run(
+        tmp_path / "run", Scope(limit=1)
+    )
+    usage = summarize(tmp_path / "run").usage["assistant"]
+    assert (usage.usd, usage.prompt_tokens, usage.reason) == (None, None, "the application reports none")
+    assert len(summarize(tmp_path / "run").scored) == 1
+
+
 def test_requests_of_one_answer_share_a_conversation_and_those_of_another_run_do_not(tmp_path):
     app = Scripted(AppError("raised", "no"), AppReply("Yes."))
     at(app, retries=1).run(tmp_path / "run", Scope(limit=2))
