@@ -18,7 +18,6 @@ from dspy_proact.cli.next_step import Next, command_line, say_next
 from dspy_proact.cli.options import option
 from dspy_proact.cli.options.benchmark import LABEL_BENCHMARK, READ_BENCHMARK, BenchmarkChoice
 from dspy_proact.cli.options.labels import FILES, RATINGS, ratings_of
-from dspy_proact.cli.options.paths import summary_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import console, print_json, say
 from dspy_proact.errors import UsageError
@@ -202,7 +201,7 @@ def plan(run: Path | None, width: float, ratings: str | None, as_json: bool, cho
 
     if ratings is not None and run is None:
         raise UsageError("--ratings: give the RUN that these ratings are of")
-    declared, summary = chosen.known(*([run] if run else [])), None if run is None else summary_of(run)
+    declared, summary = chosen.known(*([run] if run else [])), None if run is None else chosen.summary(run)
     pilot = ratings_of([ratings], summary) if ratings and summary else None
     planned = labelling_plan(width / 100, summary, pilot, benchmark=declared)
     if as_json:

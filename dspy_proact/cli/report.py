@@ -10,7 +10,6 @@ from dspy_proact.cli.options import option
 from dspy_proact.cli.options.arguments import with_options_of_models, words_of
 from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, READ_BENCHMARK, BenchmarkChoice, corpus_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
-from dspy_proact.cli.options.paths import check_of, is_results, summary_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import console, print_json, print_more, say
 from dspy_proact.cli.views.pages import write_over_its_like, write_page
@@ -67,7 +66,7 @@ def report(
     """
     chosen.require(*runs)
     if html is not None or junit is not None:
-        _write_file_of(runs, by, html, junit)
+        _write_file_of(runs, chosen, by, html, junit)
         return
     if len(runs) > 1:
         raise UsageError(f"{len(runs)} RUNs are given; several are reported on a page: --html FILE")
@@ -75,9 +74,10 @@ def report(
     from dspy_proact.report.terminal import show
 
     run = next(iter(runs))
-    if corpus is not None and not is_results(run):
+    summary = chosen.summary(run)
+    if corpus is not None and summary.manifest:
         raise UsageError("--corpus is for results files; a run knows its corpus")
-    summary, check = summary_of(run), check_of(run, corpus)
+    check = chosen.check(run, corpus)
     corrected = Corrected(summary, ratings_of(ratings, summary)) if ratings else None
     if as_json:
         document = summary_document(summary, by) | ({"results": dict(check.document)} if check else {})
@@ -98,7 +98,9 @@ def report(
             say_next(Next.RUN_FINISHED, benchmark=chosen.words, runs=run)
 
 
-def _write_file_of(runs: Sequence[Path], by: Sequence[str], html: Path | None, junit: Path | None) -> None:
+def _write_file_of(
+    runs: Sequence[Path], chosen: BenchmarkChoice, by: Sequence[str], html: Path | None, junit: Path | None
+) -> None:
     """Write a page, or the tests, of runs."""
     flag, excluded = ("--junit", ("--html", "--by")) if junit else ("--html", ())
     if other := first_typed((*excluded, "--json", "--explain", "--corpus", "--ratings")):
@@ -107,14 +109,14 @@ def _write_file_of(runs: Sequence[Path], by: Sequence[str], html: Path | None, j
         from dspy_proact.report.junit import junit_xml
 
         def made() -> str:
-            return junit_xml([summary_of(run) for run in runs])
+            return junit_xml([chosen.summary(run) for run in runs])
 
         if write_over_its_like(junit, runs, made, "JUnit XML", b"<?xml"):
             say(f"The tests are in {junit}.")
     elif html:
         from dspy_proact.report.page import page
 
-        if write_page(html, runs, lambda: page([summary_of(run) for run in runs], by)):
+        if write_page(html, runs, lambda: page([chosen.summary(run) for run in runs], by)):
             step = Next.PAGE_WRITTEN if len(runs) == 1 else Next.RUNS_FINISHED
             say_next(step, benchmark=None, run=runs, runs=runs)
 
@@ -169,7 +171,7 @@ def compare(
         if ratings:
             raise UsageError(f"--ratings is for two RUNs, and {len(runs)} are given")
         chosen.require(*runs)
-        several = compare_several([summary_of(run) for run in runs])
+        several = compare_several([chosen.summary(run) for run in runs])
         if as_json:
             print_json(several_document(several))
             return
@@ -181,7 +183,7 @@ def compare(
         times = "once" if len(ratings) == 1 else f"{len(ratings)} times"
         raise UsageError(f"--ratings is given {times}: {SEPARATE_RATINGS}: --ratings A --ratings B")
     chosen.require(*runs)
-    a, b = map(summary_of, runs)
+    a, b = map(chosen.summary, runs)
     comparison, corrected = compare(a, b), None
     if ratings:
         corrected = compare_corrected(comparison, ratings_of(ratings[:1], a), ratings_of(ratings[1:], b))
@@ -241,7 +243,7 @@ def leaderboard(
     declared = chosen.known(*runs)
     if html and (flag := first_typed(("--json", "--explain"))):
         raise UsageError(f"--html and {flag} are mutually exclusive")
-    board = put_in_order([summary_of(run) for run in runs], declared, corpus, added)
+    board = put_in_order([chosen.summary(run) for run in runs], declared, corpus, added)
     if html:
         from dspy_proact.report.page import leaderboard_page
 

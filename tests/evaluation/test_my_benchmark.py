@@ -47,6 +47,32 @@ def test_it_is_one_file_of_at_most_110_lines():
     assert len(TEXT.splitlines()) <= 110
 
 
+READS_ANSWERS = """
+
+from dspy_proact import Responses, ResultsFormat
+
+
+def answers_in(path, corpus, settings):
+    return [Responses.of_rows(path, name, "sample", benchmark=CLASS()) for name in path.stem.split("-")]
+
+
+CLASS.results = ResultsFormat(read=answers_in)
+"""
+
+
+def test_files_of_answers_are_read_as_it_reads_them_and_those_of_several_models_refused(run, proact):
+    name = re.search(r"class (\w+)\(Benchmark", TEXT)[1]
+    Path("mine.py").write_text(Path("mine.py").read_text("utf-8") + READS_ANSWERS.replace("CLASS", name), "utf-8")
+    row = '{"key": "late", "text": "We call you tomorrow."}\n'
+    for file in ("acme.jsonl", "acme-nova.jsonl"):
+        Path(file).write_text(row, encoding="utf-8")
+    registry._of_file.cache_clear()
+    document = json.loads(proact("report", *NAMED, "acme.jsonl", "--json")[1])
+    assert (document["run"]["model"], document["messages"]["pending"]) == ("acme", 1)  # no verdict is in the file
+    status, _, err = proact("report", *NAMED, "acme-nova.jsonl")
+    assert (status, "acme-nova.jsonl: holds answers of 2 models; `rejudge` makes a run of each" in err) == (2, True)
+
+
 def test_its_runs_are_reported_shown_compared_and_exported_without_the_file(forgotten, proact):
     document = json.loads(proact("report", "run", "--json")[1])
     assert (document["messages"]["scored"], document["topics"]["ORDER"]["clear"]) == (8, 2)

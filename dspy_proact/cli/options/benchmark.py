@@ -12,13 +12,14 @@ import click
 from dspy_proact.cli.next_step import Typed
 from dspy_proact.cli.options import option
 from dspy_proact.cli.options.models import EMBEDDED, ROLES, NamedModel, text_of
-from dspy_proact.cli.options.paths import is_answers, recorded_benchmark, recorded_settings, summary_of
+from dspy_proact.cli.options.paths import answers_of, is_answers, recorded_benchmark, recorded_settings, summary_of
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, flags_of, typed
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation import DEFAULT_BENCHMARK, OWN_ROWS
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.benchmark import Benchmark
+    from dspy_proact.evaluation.results import ResultsCheck
     from dspy_proact.models import ModelSpec
     from dspy_proact.report import Summary
     from dspy_proact.runs import Nouns, Scope, Settings
@@ -170,12 +171,15 @@ class BenchmarkChoice:
         """
         from dspy_proact.report import summarize
 
-        if not self.benchmark or not path.exists() or not is_answers(path):
+        if self.benchmark in (None, DEFAULT_BENCHMARK) or not path.exists() or not is_answers(path):
             return summary_of(path)
         declared = self.known(path)
-        if declared.results is None or declared.results.read is None:
-            raise UsageError(f"{path}: {declared.name} reads no files of answers; name the folder of a run")
-        return summarize(next(iter(declared.results.read(path, None, self.settings(declared, answers=False)))))
+        return summarize(answers_of(path, declared, self.settings(declared, answers=False)))
+
+    def check(self, path: Path, corpus: str | None) -> "ResultsCheck | None":
+        """What is wrong with a results file, beside the corpus that it answers, if one is named; None of a run."""
+        results = self.known(path).results if is_answers(path) else None
+        return results.check(path, corpus) if results and results.check else None
 
     def settings_of_grading(self, declared: "Benchmark[Any, Any]", before: Mapping[str, Any]) -> "Settings":
         """The settings of a new grading of existing answers, which were made with the settings `before`.

@@ -7,16 +7,18 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation import DEFAULT_BENCHMARK
 
 if TYPE_CHECKING:
+    from dspy_proact.evaluation.benchmark import Benchmark
     from dspy_proact.evaluation.responses import Responses
-    from dspy_proact.evaluation.results import ResultsCheck
     from dspy_proact.report import Summary
+    from dspy_proact.runs import Settings
 
 
 def is_answers(path: Path) -> bool:
-    """Whether a path is a file of answers, or a folder of such files, and not a run."""
+    """Whether a path is a file of answers, or a folder of such files, and not a run in a folder or a log."""
+    from dspy_proact.files.inspect_log import is_inspect_log
     from dspy_proact.kept import Kind, content_of
 
-    return content_of(path).kind in (Kind.FILE, Kind.TABLE, Kind.FOLDER)
+    return content_of(path).kind in (Kind.FILE, Kind.TABLE, Kind.FOLDER) and not is_inspect_log(path)
 
 
 def is_results(path: Path) -> bool:
@@ -33,32 +35,29 @@ def is_results(path: Path) -> bool:
     raise UsageError(f"{path}: no run here and no results file: {problem}")
 
 
-def results_of(path: Path) -> "Responses | None":
-    """What a results file has of answers and verdicts; None for a run. Raises `UsageError` as `is_results` does."""
-    from dspy_proact.evaluation.registry import benchmark_named
+def answers_of(path: Path, declared: "Benchmark[Any, Any]", settings: "Settings") -> "Responses":
+    """What a file has of answers and verdicts, as a benchmark reads it.
 
-    if not is_results(path):
-        return None
-    declared = benchmark_named(DEFAULT_BENCHMARK)
-    read = declared.results and declared.results.read
-    assert read, "the default benchmark reads results files"
-    return next(iter(read(path, None, declared.settings_type())))
+    Raises a `UsageError` where that reads no files, or the answers are of several models.
+    """
+    if declared.results is None or declared.results.read is None:
+        raise UsageError(f"{path}: {declared.name} reads no files of answers; name the folder of a run")
+    first, *others = declared.results.read(path, None, settings)
+    if others:
+        raise UsageError(f"{path}: holds answers of {1 + len(others)} models; `rejudge` makes a run of each")
+    return first
 
 
 def summary_of(path: Path) -> "Summary":
-    """The summary of a run in a folder or a log, or of a results file; raises likewise."""
+    """The summary of a run in a folder or a log, or of a results file of the default benchmark; raises likewise."""
     from dspy_proact.evaluation.inspect_run import run_at
+    from dspy_proact.evaluation.registry import benchmark_named
     from dspy_proact.report import summarize
 
-    return summarize(results_of(path) or run_at(path))
-
-
-def check_of(path: Path, corpus: str | None) -> "ResultsCheck | None":
-    """What is wrong with a results file, beside the corpus that it answers, if one is named; None of a run."""
-    from dspy_proact.evaluation.registry import benchmark_named
-
-    results = benchmark_named(DEFAULT_BENCHMARK).results if is_results(path) else None
-    return results.check(path, corpus) if results and results.check else None
+    if not is_results(path):
+        return summarize(run_at(path))
+    declared = benchmark_named(DEFAULT_BENCHMARK)
+    return summarize(answers_of(path, declared, declared.settings_type()))
 
 
 def recorded_benchmark(path: Path) -> str | None:
