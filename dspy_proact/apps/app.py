@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from dspy_proact.calls import MOST_DOLLARS, MOST_TOKENS
 from dspy_proact.errors import AppError
+from dspy_proact.files.rows import first_flaw
 
 Message = Mapping[str, Any]
 """In the form of OpenAI's chat API: `role`, and `content` as a text or a list of parts; tool calls likewise."""
@@ -53,7 +54,7 @@ def steps_in(messages: Sequence[Message]) -> tuple[Message, ...]:
     """What others have put into messages, as steps: those of the assistant and of tools, in the form of OpenAI's."""
     steps = list[Message]()
     for message in messages:
-        role, content = message.get("role"), message.get("content")
+        role, content = message.get("role"), _content(message.get("content"))
         if role == "tool":
             named = {name: str(message[name]) for name in ("tool_call_id", "name") if message.get(name)}
             steps.append({"role": "tool", "content": content, **named})
@@ -64,13 +65,25 @@ def steps_in(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(steps)
 
 
+def _content(value: Any) -> Any:
+    """The content of a message; as a text where it holds what no reader of a run takes, such as depth without end."""
+    return value if isinstance(value, str) or first_flaw(value) is None else _json(value)
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "(nested too deep to be kept)"
+
+
 def _tool_call(call: Any) -> dict[str, Any]:
     fields = call if isinstance(call, Mapping) else {}
     function = fields.get("function")
     function = function if isinstance(function, Mapping) else {"arguments": call}
     arguments = function.get("arguments")
     if not isinstance(arguments, str):
-        arguments = json.dumps(arguments, ensure_ascii=False)
+        arguments = _json(arguments)
     name = str(function.get("name") or "tool")
     return {"id": str(fields.get("id") or name), "type": "function", "function": {"name": name, "arguments": arguments}}
 

@@ -171,8 +171,8 @@ class _Child:
 
     @property
     def is_free(self) -> bool:
-        """Whether it takes further requests."""
-        return not self.is_gone and not self._left
+        """Whether it takes further requests; one that still imports its file takes none, and may be alone."""
+        return self.ready.done() and not self.is_gone and not self._left
 
     @property
     def is_idle(self) -> bool:
@@ -211,7 +211,7 @@ class _Child:
 
     async def end(self) -> None:
         """End the process: one that has nothing to do by itself, another one at once."""
-        if self.is_idle and self.ready.done():
+        if self.is_idle:
             with suppress(OSError, RuntimeError):
                 self._writer.write_eof()
             await asyncio.wait([self._watching], timeout=_SECONDS_TO_END)

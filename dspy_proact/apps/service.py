@@ -153,7 +153,7 @@ class ServiceApp:
         if template.conversation is None:
             return _Turn(reply, conversation)
         named = self._value(template.conversation, document, body)
-        if not (isinstance(named, str | int) and str(named)):
+        if not (isinstance(named, str | int) and str(named) and str(named).isprintable()):
             problem = f"at {template.conversation!r} is {shown(named)}, no id of the conversation"
             raise self._unusable("no_conversation", problem, body)
         return _Turn(reply, named)
@@ -170,8 +170,9 @@ class ServiceApp:
         headers = httpx.Headers(
             {"Accept": "application/json", "Accept-Encoding": "identity", "Content-Type": "application/json"}
         )
-        # Variables first: a conversation that says $NAME is not to be given its value.
-        headers.update({name: self._parameter(text, values) for name, text in self._headers.items()})
+        for name, text in self._headers.items():
+            # Variables first: a conversation that says $NAME is not to be given its value.
+            headers.update([(name.encode(), self._parameter(text, values).encode())])
         try:
             response = await client.post(
                 _ID.sub(quote(values.text("conversation"), safe=""), self._url),

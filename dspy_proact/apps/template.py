@@ -143,6 +143,8 @@ class Template(OwnPart):
         for name, value in self.headers.items():
             if not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
                 yield f"headers.{name}", "no header: a name is letters, digits and hyphens, a value printable ASCII"
+            if name.lower() in ("content-length", "transfer-encoding"):
+                yield f"headers.{name}", "is set for each request by what it sends"
             if set(_placeholders(value)) - {"conversation"}:
                 yield f"headers.{name}", "a header takes no placeholder but {{conversation}}"
         for part, named in (("headers", self.headers), ("query", self.query)):

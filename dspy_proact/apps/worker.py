@@ -201,7 +201,7 @@ def described(error: BaseException) -> str:
     """Class and first line of an error."""
     try:
         message = str(error)
-    except Exception:
+    except BaseException:  # of a class of the file's
         message = "its message cannot be made"
     lines = message.strip().splitlines()
     return f"{type(error).__name__}: {lines[0][:500]}" if lines else type(error).__name__

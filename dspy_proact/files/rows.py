@@ -145,7 +145,8 @@ def decoded_lines(file: BinaryIO, start: bytes, source: str, ends: str | None = 
     except UnicodeDecodeError as error:
         raise CorpusError(f"not UTF-16: {error.reason}; save the file as UTF-8", source=source) from None
     finally:
-        texts.detach()  # its owner closes the file
+        if not texts.closed:  # its owner closes the file, or has where not all of it was read
+            texts.detach()
 
 
 @dataclass(frozen=True)

@@ -283,6 +283,7 @@ def content_of(path: Path) -> PathContent:
             return _folder(path)
         if not path.exists():
             names = [sibling.name for sibling in path.parent.iterdir()] if path.parent.is_dir() else []
+            names = [name for name in names if name != path.name]  # a link that leads nowhere
             near = get_close_matches(path.name, names, n=1)
             return PathContent(path, Kind.NOTHING, [path.with_name(name) for name in near])
         parts = (RUN_CLAIM, COMPILE_CLAIM, *_LOGS)

@@ -239,13 +239,13 @@ def clean_endpoint(model: str, url: str) -> str:
     try:
         parts = urlsplit(url)
         valid = bool(parts.hostname) and parts.netloc[-1] != ":" and parts.port != 0
-        valid = valid and parts.scheme in ("http", "https")
+        valid = valid and parts.scheme in ("http", "https") and not re.search(r"[\s\x00-\x1f\x7f]", url)
     except ValueError:
         valid = False
     if not valid:
         raise UsageError(
             f"the endpoint of {model} must begin with http:// or https:// and name a host, "
-            "with a port from 1 to 65535 if any"
+            "with a port from 1 to 65535 if any, and no blank"
         )
     if re.search(r"[?#]", url) or "@" in urlsplit(url).netloc:
         raise UsageError(

@@ -1,6 +1,7 @@
 """An application behind the gate: asked by a benchmark's own program, counted, tried again, and told apart."""
 
 import hashlib
+from functools import reduce
 
 import pytest
 
@@ -60,6 +61,23 @@ def test_it_gets_the_messages_that_a_model_gets_and_its_reply_is_graded_with_its
     # 2 answers at USD 0.25, 10 and 4 tokens.
     usage = summarize(tmp_path / "run").usage["assistant"]
     assert (usage.usd, usage.prompt_tokens, usage.completion_tokens) == (0.5, 20, 8)
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        (reduce(lambda inner, _: [inner], range(65), "x"), "[" * 65 + '"x"' + "]" * 65),
+        ({"a": float("nan")}, '{"a": NaN}'),
+        (reduce(lambda inner, _: [inner], range(100_000), "x"), "(nested too deep to be kept)"),
+    ],
+    ids=["deep", "nan", "deepest"],
+)
+def test_a_step_that_no_log_could_be_read_with_is_kept_as_a_text(tmp_path, content, kept):
+    steps = ({"role": "tool", "content": content, "tool_call_id": "1"},)
+    at(Scripted(AppReply("Shall I?", steps))).run(tmp_path / "run", Scope(limit=1))
+    (call,) = [call for call in RunFolder(tmp_path / "run").calls() if call.role == "assistant"]
+    assert call.steps[0]["content"] == kept
+    assert len(summarize(tmp_path / "run").scored) == 1
 
 
 def test_a_cost_that_only_some_answers_report_is_not_known(tmp_path):

@@ -55,6 +55,10 @@ def endless(messages):
     return {"text": "x", "more": deep}
 def raises(messages):
     return {}["bag"]
+def raises_what_raises(messages):
+    class Odd(Exception):
+        def __str__(self): raise SystemExit
+    raise Odd
 async def raises_later(messages):
     return text(messages)[100]
 def exits(messages): sys.exit(3)
@@ -182,6 +186,7 @@ def test_steps_usage_and_cost_are_read_where_they_are_reported(bot):
         ("endless", "no_text", "cannot be written as JSON"),
         ("raises", "raised", f"KeyError: 'bag' (bot.py:{line('{}[')})"),
         ("raises_later", "raised", f"IndexError: string index out of range (bot.py:{line('[100]')})"),
+        ("raises_what_raises", "raised", "Odd: its message cannot be made"),
         ("exits", "exited", f"it called sys.exit(3) (bot.py:{line('sys.exit')})"),
         ("exits_at_once", "exited", "its process ended with exit status 4"),
         ("crashes", "crashed", "its process was ended by SIGSEGV"),
@@ -199,6 +204,12 @@ def test_each_way_to_fail_is_an_error_of_the_application_with_its_own_reason(bot
 def test_of_requests_side_by_side_the_one_that_ends_the_process_fails_alone(bot):
     replies = ask(opened_app(f"{bot}:some_end"), "a", "b", "end it", "c", "d")
     assert [getattr(reply, "text", "") or reply.reason for reply in replies] == ["ok", "ok", "exited", "ok", "ok"]
+
+
+def test_where_every_request_ends_the_process_each_fails_alone_and_not_the_file(bot):
+    """Two that are sent once more are not sent to one child, nor before it has imported the file."""
+    errors = ask(opened_app(f"{bot}:exits_at_once"), *"abcd")
+    assert [error.detail for error in errors] == ["its process ended with exit status 4"] * 4
 
 
 @pytest.mark.parametrize("name", ["some_hang", "some_wait"])

@@ -234,6 +234,20 @@ def test_a_stateful_service_is_sent_the_users_turns_in_order_and_its_last_reply_
     assert ids == [None, 7, 7, None, 8, 8] if own_ids else (len(set(ids)), ids[0], ids[3]) == (2, ids[2], ids[5])
 
 
+@pytest.mark.parametrize("named", ["Gespräch 1", "日本", "a\r\nX-Evil: 1", "\ud800", "", None, 1.5])
+def test_an_id_that_the_service_gives_is_sent_in_a_header_or_is_none(server, tmp_path, named):
+    reply(server, {"text": "ok", "id": named})
+    fields = {**STATEFUL, "conversation": "id", "headers": {"X-Session": "{{conversation}}"}}
+    chat = ({"role": "user", "content": "one"}, {"role": "user", "content": "two"})
+    app = opened(server, tmp_path, fields)
+    if named and str(named).isprintable() and isinstance(named, str):
+        answers(app, chat)
+        assert server.sent[1].headers["X-Session"] == named
+    else:
+        with pytest.raises(AppError, match="no id of the conversation"):
+            answers(app, chat)
+
+
 def test_a_conversation_that_broke_off_is_begun_anew(server, tmp_path):
     """The service has kept a part of it; with the same id it would hear a turn twice."""
     pending = [error(500)]
@@ -395,6 +409,7 @@ def test_a_service_that_would_miss_a_part_of_the_conversation_is_not_asked(serve
         (template(query={"api_key": "abc"}), "query.api_key", "a key stands in no file"),
         (template(headers={"X-A": "a\nb"}), "headers.X-A", "no header"),
         (template(headers={"X A": "a"}), "headers.X A", "no header"),
+        (template(headers={"content-Length": "5"}), "headers.content-Length", "is set for each request"),
         (template(headers={"X-A": "{{last}}"}), "headers.X-A", "no placeholder but"),
         (template(query={"a": "{{messages}}"}), "query.a", "is a list"),
         (template(conversation="id"), "conversation", "has no effect"),
@@ -427,7 +442,17 @@ def test_variables_are_wanted_before_the_first_request(server, tmp_path, monkeyp
         opened(server, tmp_path, fields)
 
 
-@pytest.mark.parametrize("url", ["http://u:p4ss-word@host/v1", "http://host/v1?key=p4ss-word", "ftp://host", "http://"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://u:p4ss-word@host/v1",
+        "http://host/v1?key=p4ss-word",
+        "ftp://host",
+        "http://",
+        "http://host/a\r\nb",
+        "http://host /v1",
+    ],
+)
 def test_a_url_with_what_no_file_may_hold_is_refused_and_not_repeated(url):
     with pytest.raises(UsageError) as raised:
         ServiceApp(url)
