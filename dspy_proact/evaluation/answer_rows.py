@@ -15,7 +15,7 @@ from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.files.rows import Line, misfit, strict_json
 from dspy_proact.plain_text import shown
-from dspy_proact.runs import MOST_EPOCHS, CaseSet
+from dspy_proact.runs import CONTROL, MOST_EPOCHS, CaseSet
 
 Columns = Mapping[str, str]
 """The column of a role: `key`, `response`, `epoch`, a field of the answer, or an entry of the `meta` of cases."""
@@ -80,6 +80,9 @@ class AnswerRows:
     def __init__(self, declared: Benchmark[Any, Any], case_set: CaseSet, columns: Columns):
         self._cases, self._columns, self._nouns = case_set.cases, columns, declared.nouns
         self._corpus, self._form = case_set.corpus.name, declared.answer_type
+        controls = sum(case.stratum == CONTROL for case in case_set.cases)
+        counts = f"{len(case_set.cases) - controls:,} {self._nouns.cases}"
+        self._counted = f"{counts} and {controls:,} {self._nouns.controls}" if controls else counts
         self._meta = tuple(dict.fromkeys(name for case in case_set.cases for name in case.meta))
         roles = dict.fromkeys(("key", "response", "epoch", *self._form.model_fields, *self._meta))
         for role, column in columns.items():
@@ -184,7 +187,8 @@ class AnswerRows:
                 return known[text]
             near = get_close_matches(text, known, n=1) if len(known) < 10_000 else []
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            problem = f"{text[:_LONGEST_KEY]!r} is none of the {len(known):,} keys of the corpus {self._corpus!r}{hint}"
+            of = f"{self._counted} of the corpus {self._corpus!r}"
+            problem = f"{text[:_LONGEST_KEY]!r} is the key of none of the {of}{hint}"
             return line.error(problem, column)
 
         return find

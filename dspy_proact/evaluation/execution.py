@@ -262,7 +262,7 @@ class Execution:
             RoleCalls.together(answers),
             RoleCalls.together(grades),
             self._gate.concurrency,
-            assumption_of(declared),
+            assumption_of(declared, any(key.stage == "response" for _, key in stages)),
             max(Counter((work.case.chain, work.epoch) for work, _ in stages if work.case.chain).values(), default=0),
             roles,
         )

@@ -50,17 +50,17 @@ def grade_calls(
     return _if_rendered(render)
 
 
-def assumption_of(declared: Benchmark[Any, Any]) -> str | None:
-    """What the calls assume, in sentences; None where nothing is assumed."""
+def assumption_of(declared: Benchmark[Any, Any], answering: bool = True) -> str | None:
+    """What the calls assume, in sentences; None where nothing is assumed. `answering` says if any answer is to come."""
     forecast = declared.forecast
-    answers = forecast.answers is unknown and type(declared).answer is Benchmark.answer
+    answers = answering and forecast.answers is unknown and type(declared).answer is Benchmark.answer
     grades = forecast.grades is unknown and has_judge(declared)
     programs = " and ".join(name for name, used in (("program", answers), ("judge", grades)) if used)
     assumed = programs and (
         f"Of the {programs}, each predictor is counted once a case, with {_WORDS} words for a text that is not "
         f"known yet and {_TOKENS[0]} to {_TOKENS[1]} tokens for a reply."
     )
-    return " ".join(filter(None, [forecast.assumption, assumed])) or None
+    return " ".join(filter(None, [forecast.assumption if answering else None, assumed])) or None
 
 
 def _if_rendered(render: Callable[[], list[ExpectedCall]]) -> list[ExpectedCall] | None:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dspy_proact.evaluation.measured_run import BY_ITSELF, names_of
@@ -54,8 +53,8 @@ def headline(summary: "Summary") -> Headline:
     model, has = name_or(summary.model_name, "This model"), "has"
     answers = summary.manifest and summary.manifest.answers
     if answers:
-        file = name_or(Path(answers.name).name, "a file")
-        model, has = f"Answers of {name_or(summary.model_name, 'a model')} from {file}", "have"
+        # Their file is in the details: equal answers in another file are this run too.
+        model, has = f"Answers of {name_or(summary.model_name, 'a model')}", "have"
     if summary.scored and not summary.ordered:
         counts = Counter(outcome.label for outcome in summary.scored).most_common()
         most = ", ".join(f"{label} {count:,}" for label, count in counts[:_MOST_LABELS])

@@ -49,6 +49,8 @@ class ListedRun:
         folder = RunFolder(path)
         summary, manifest = summarize(folder), folder.manifest()
         pending, unscored = summary.count("pending"), summary.count("unscored")
+        several = len(summary.outcomes) != summary.case_count  # of epochs: these are no cases
+        of_all = f" of {len(summary.outcomes):,} answers" if several else ""
         return cls(
             path,
             summary.benchmark,
@@ -57,7 +59,7 @@ class ListedRun:
             summary.leading.weighted,
             len({outcome.key for outcome in summary.scored}),
             max(manifest.corpus.cases, summary.case_count),
-            f"{pending} pending" if pending else f"{unscored} unscored" if unscored else "complete",
+            f"{pending}{of_all} pending" if pending else f"{unscored}{of_all} unscored" if unscored else "complete",
             manifest.created[:16],
             manifest.tags,
             manifest.note,

@@ -216,6 +216,11 @@ class Ledger:
         tried = (self._ended[_kind(_response("", epoch))] for epoch in range(1, epochs + 1))
         return sum(ended.get(case.key, "halted") == "halted" for ended in tried for case in cases)
 
+    def lacking(self, cases: Sequence[Case], epochs: int) -> int:
+        """How many copied responses to these cases x epochs are not there, so that none can be graded now."""
+        works = (_response(case.key, epoch) for epoch in range(1, epochs + 1) for case in cases)
+        return sum(not self.has_result(response) for response in works) if self.copied else 0
+
     def _without_grade(self, cases: Sequence[Case], epochs: int) -> list[list[StageKey]]:
         """The stages of each case and epoch that was tried and has no grade."""
         # One case at a time: the keys of 100,000 cases take 150 MiB.

@@ -82,7 +82,7 @@ class Runner:
         What is in flight when the switch is pulled is waited for and kept. A cancellation from outside drops it.
         """
         todo = self.ledger.open_work(cases, epochs)
-        self.observer.started(len(todo), len(cases) * epochs - self.ledger.pending(cases, epochs))
+        self.observer.started(len(todo), len(cases) * epochs - self.ledger.lacking(cases, epochs))
         with rare_collections(), self.folder.call_log(self.ledger) as self._calls:
             if self._source:
                 todo = await self._reuse(cases, todo, self._source)

@@ -32,7 +32,7 @@ def answered(file, *more, name="mine"):
 def test_a_table_is_graded_and_the_headline_says_whose_answers_and_how_much_of_the_corpus(proact):
     status, out, err = proact(*answered(table(), "--out", "run"))
     assert status == 0, err
-    assert "Answers of mine from answers.csv scored" in unwrapped(out)
+    assert "Answers of mine scored" in unwrapped(out)
     assert "A part of the corpus: the file has 12 of 49 triggers." in unwrapped(out)
     assert "answers.csv: has 12 of the 49 triggers of the corpus sample." in err
     assert "assistant: 0 calls" in out
@@ -110,7 +110,7 @@ def test_a_log_of_inspect_has_keys_and_says_who_answered(proact):
             log.writestr(f"samples/{number}_epoch_1.json", json.dumps(sample))
     status, out, err = proact(*answered("log.eval", "--map", "key=case", "--out", "run", name=None))
     assert status == 0, err
-    assert "Answers of openai/gpt-4o from log.eval scored" in unwrapped(out)
+    assert "Answers of openai/gpt-4o scored" in unwrapped(out)
     assert [event.text for event in RunFolder("run").events() if event.answer] == [TEXT] * 3
 
 
@@ -123,7 +123,7 @@ def test_answers_in_the_folder_of_a_corpus_are_found_by_their_name_and_have_it(p
     options = ("--answers", "logged", "--corpus", "made/corpus.jsonl", "--judge", "embedded", "--out", "run")
     status, out, err = proact("eval", *options)
     assert status == 0, err
-    assert "Answers of logged from logged.jsonl scored" in unwrapped(out)
+    assert "Answers of logged scored" in unwrapped(out)
 
 
 @pytest.mark.parametrize(
@@ -156,3 +156,24 @@ def test_the_forecast_counts_the_judge_alone(proact):
     status, out, _ = proact(*answered(table(), "--dry-run", "--json"))
     document = json.loads(out)
     assert (status, document["assistant"]["calls"], document["judge"]["calls"], document["calls"]) == (0, 0, 12, 12)
+    assert document["assumption"] is None, "the judge's prompts hold the answers, which are there"
+
+
+def test_blank_answers_are_not_counted_as_done_and_equal_answers_in_another_file_are_the_same_run(proact):
+    text = Path(table(count=6)).read_text("utf-8").splitlines()
+    Path("blank.csv").write_text("\n".join([*text[:-2], *(f'{key}," "' for key in KEYS[4:6])]), "utf-8")
+    status, out, err = proact(*answered("blank.csv", "--out", "run"))
+    assert (status, "done already" in err) == (3, False), err
+    Path("blank.csv").rename("moved.csv")
+    status, out, err = proact(*answered("moved.csv", "--out", "run"))
+    assert "4 of 4 triggers are done already." in err
+    assert ("Answers of mine scored" in unwrapped(out), "blank.csv" in out) == (True, False)
+
+
+def test_what_lacks_an_answer_in_an_epoch_is_listed_as_answers(proact):
+    rows = [f"{KEYS[0]},1,Well.", f"{KEYS[1]},1,Well.", f"{KEYS[1]},2,Shall I?"]
+    Path("epochs.csv").write_text("\n".join(["trigger,epoch,reply", *rows]), "utf-8")
+    proact(*answered("epochs.csv", "--out", "runs/run"))
+    (listed,) = json.loads(proact("runs", "--json")[1])
+    # Both triggers have a grade; of 4 answers one is missing.
+    assert (listed["scored"], listed["state"]) == (2, "1 of 4 answers unscored")

@@ -96,8 +96,8 @@ def test_a_case_may_be_named_by_its_parts_in_columns_of_their_own():
 @pytest.mark.parametrize(
     ("rows", "field", "problem"),
     [
-        ([row(key="none")], "[0].key", "'none' is none of the 64 keys of the corpus 'sample'"),
-        ([row(key=KEYS[0][:-1] + "x")], "[0].key", "x' is none of the 64 keys of the corpus 'sample'; did you mean"),
+        ([row(key="none")], "[0].key", "'none' is the key of none of the 49 triggers and 15 control turns of"),
+        ([row(key=KEYS[0][:-1] + "x")], "[0].key", "control turns of the corpus 'sample'; did you mean"),
         ([row(key="a"), row(), row(key="b"), row(key="c")], "[0].key", "; nor are 2 further rows"),
         ([row(key=None)], "[0].key", "the key of a trigger is missing"),
         ([row(), {"key": KEYS[1]}], "[1].response", "the field is missing"),
