@@ -1,7 +1,6 @@
 """Rows of answers that exist: which column is what, of which case a row is, and the answer on it."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -13,21 +12,15 @@ from pydantic import BaseModel, ValidationError
 from dspy_proact.calls import Failure
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.files.columns import USUAL, columns_called, columns_listed
 from dspy_proact.files.rows import Line, misfit, strict_json
 from dspy_proact.plain_text import shown
 from dspy_proact.runs import CONTROL, MOST_EPOCHS, CaseSet
 
 Columns = Mapping[str, str]
 """The column of a role: `key`, `response`, `epoch`, a field of the answer, or an entry of the `meta` of cases."""
-_KEYS = ("id", "case", "case id", "case key", "item", "item id", "sample id", "unique id", "uid")
-"""What a column of keys may be called beside `key`; upper case, blanks, hyphens and low lines do not matter."""
-_RESPONSES = (
-    *("answer", "text", "output", "completion", "reply", "prediction", "generation", "content"),
-    *("assistant response", "model response", "model output", "generated text"),
-)
-"""What a column of answers may be called beside `response`."""
-_MOST_NAMED = 20
-"""Columns that a message names."""
+_TEXTS = ("text", "content")
+"""What a column of answers is called too, where a table holds no inputs."""
 _EMPTY = Failure(kind="content", reason="empty", detail="the answer is blank")
 _LONGEST_KEY = 200
 """Characters of a key that a message shows: keys of one corpus often differ at their ends."""
@@ -133,12 +126,10 @@ class AnswerRows:
         columns, form = [*first.parse()], self._form.model_fields
         for role, column in self._columns.items():
             if column not in columns:
-                raise first.error(f"`columns={role}={column}`: there is no such column; {_named(columns)}")
+                raise first.error(f"`columns={role}={column}`: there is no such column; {columns_listed(columns)}")
         nouns = tuple(f"{self._nouns.case}{end}" for end in ("", " id", " key"))
-        key = self._column("key", (*_KEYS, *nouns), columns)
-        response = (
-            None if any(role in form for role in self._columns) else self._column("response", _RESPONSES, columns)
-        )
+        key = self._column("key", columns, nouns)
+        response = None if any(role in form for role in self._columns) else self._column("response", columns, _TEXTS)
         fields = {name: self._columns.get(name, name) for name in form if name in {*columns, *self._columns}}
         taken = {response, *(self._columns.get(name) for name in form)}
         parts = {
@@ -146,7 +137,7 @@ class AnswerRows:
             for name in self._meta
             if name in self._columns or (name in columns and name not in taken)
         }
-        named = f"{_named(columns)}; name it"
+        named = f"{columns_listed(columns)}; name it"
         if key is None and not parts:
             case = self._nouns.case
             raise first.error(f"no column is known to hold the key of a {case}; {named}: `columns=key=COLUMN`")
@@ -155,15 +146,14 @@ class AnswerRows:
             needs = "" if self._text else f", or a column for each of {', '.join(form)}"
             raise first.error(f"no column is known to hold the answers; {named}: `columns=response=COLUMN`{needs}")
         chosen = {name: column for name, column in fields.items() if response is None or name in self._columns}
-        return _Layout(key, parts, response, chosen, self._column("epoch", (), columns))
+        return _Layout(key, parts, response, chosen, self._column("epoch", columns))
 
-    def _column(self, role: str, usual: tuple[str, ...], columns: list[str]) -> str | None:
+    def _column(self, role: str, columns: list[str], further: tuple[str, ...] = ()) -> str | None:
         """The column of a role: the one that is named, that is called like it, or the only one of a usual name."""
         if role in self._columns:
             return self._columns[role]
-        folded = {column: re.sub(r"[\s_-]+", " ", column).strip().casefold() for column in columns}
-        for names in ((role,), usual):
-            called = [column for column, name in folded.items() if name in names]
+        for names in ((role,), (*USUAL[role], *further)):
+            called = columns_called(names, columns)
             if len(called) > 1:
                 named = " or ".join(f"`columns={role}={column}`" for column in called)
                 raise UsageError(f"{len(called)} columns may hold what is called {role} here; say which: {named}")
@@ -199,7 +189,9 @@ class AnswerRows:
         named = " and ".join(parts.values())
         if len(known) < len(self._cases):
             problem = f"{named} do not tell one {self._nouns.case} from another"
-            raise first.error(f"{problem}; {_named([*first.parse()])}; name the column of keys: `columns=key=COLUMN`")
+            raise first.error(
+                f"{problem}; {columns_listed([*first.parse()])}; name the column of keys: `columns=key=COLUMN`"
+            )
 
         def find(line: Line) -> str | CorpusError:
             values = tuple(_text(line.parse().get(column)) for column in parts.values())
@@ -269,11 +261,6 @@ class AnswerRows:
             return strict_json(value, lambda problem, _: CorpusError(problem, source=""))
         except (json.JSONDecodeError, CorpusError):
             return value
-
-
-def _named(columns: list[str]) -> str:
-    more = f" and {len(columns) - _MOST_NAMED} more" if len(columns) > _MOST_NAMED else ""
-    return f"the columns are {', '.join(columns[:_MOST_NAMED])}{more}"
 
 
 def _text(value: object) -> str:

@@ -27,6 +27,8 @@ from dspy_proact.files.sheets import CsvSheet, damage
 
 GRADE_FIELD = "grade"
 """The column, control or question that holds the grade where a grading has one part."""
+NEEDED = ("item", "annotator", GRADE_FIELD)
+"""Columns of a sheet that people fill in."""
 _SIDES = ("confidence", "reason")
 _MOST = 200_000
 """Lines of a sheet, hundreds of times the largest study: a million take a minute and gigabytes."""
@@ -227,18 +229,15 @@ def _lines_of_sheet(text: str, source: str) -> Iterator[Line]:
         return
     sheet = CsvSheet.of(StringIO(text), source)
     if sheet.head is None:
-        named = ", ".join((*_NEEDED, *_SIDES))
+        named = ", ".join((*NEEDED, *_SIDES))
         raise CorpusError(f"empty: the first line must name the columns {named}", source=source)
     _require_columns(sheet.head, sheet.columns)
     yield from sheet.rows(numbers=("confidence", "seconds"))
 
 
-_NEEDED = ("item", "annotator", GRADE_FIELD)
-
-
 def _require_columns(line: Line, columns: Collection[str]) -> None:
-    if missing := next((column for column in _NEEDED if column not in columns), None):
-        raise line.error(f"missing; a rating needs {', '.join(_NEEDED)}", missing)
+    if missing := next((column for column in NEEDED if column not in columns), None):
+        raise line.error(f"missing; a rating needs {', '.join(NEEDED)}", missing)
 
 
 @dataclass(frozen=True)

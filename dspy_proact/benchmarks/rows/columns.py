@@ -4,23 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dspy_proact.errors import UsageError
+from dspy_proact.files.columns import USUAL, columns_called, columns_listed, folded
 from dspy_proact.files.rows import Line
 
-USUAL: Mapping[str, tuple[str, ...]] = {
-    "input": ("input", "prompt", "question", "messages", "conversation", "user_message", "query", "instruction"),
-    "response": ("response", "reply", "answer", "output", "completion", "assistant_response"),
-    "grade": ("grade", "label", "rating", "human_grade", "human_label", "annotation"),
-    "rater": ("rater", "annotator", "labeler", "labeller", "worker"),
-    "key": ("key", "id", "item", "row_id", "example_id"),
-    "group": ("group", "customer", "user_id", "customer_id", "session", "session_id", "conversation_id", "scenario"),
-    "context": (),
-}
-"""By role, names of columns that are taken where a person names none, in any case of letters."""
+_ROLES = ("input", "response", "grade", "rater", "key", "group", "context")
+_FURTHER = {"group": ("scenario",)}
+"""Usual names that tables of other benchmarks have."""
 _SEVERAL = ("grade", "context")
 """Roles of which there may be several columns."""
-_PREFIXES = ("grade_", "label_", "rating_")
+_PREFIXES = ("grade ", "label ", "rating ")
 """Of columns that hold the labels of one rater each, whose name follows."""
-_MOST_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -51,7 +44,7 @@ class RowColumns:
                 which = f"which is the {role}"
                 which = "which has the labels, or name a column for each rater" if role == "grade" else which
                 raise line.error(
-                    f"no column is called {_alternatives(role)}; {_listed(names)}; say {which}: "
+                    f"no column is called {_alternatives(role)}; {columns_listed(names)}; say {which}: "
                     f"`settings.columns={role}=COLUMN`"
                 )
         one = {role: columns[0] for role, columns in columns.items() if role not in _SEVERAL}
@@ -67,10 +60,10 @@ def _named(line: Line, names: Sequence[str], mapped: Sequence[tuple[str, str]]) 
     columns = dict[str, list[str]]()
     for named, column in mapped:
         role = "grade" if named == "label" else named
-        if role not in USUAL:
-            raise UsageError(f"`settings.columns={named}={column}`: a column is one of {', '.join(USUAL)}")
+        if role not in _ROLES:
+            raise UsageError(f"`settings.columns={named}={column}`: a column is one of {', '.join(_ROLES)}")
         if column not in names:
-            raise line.error(f"there is no column {column!r}, which is to be the {role}; {_listed(names)}")
+            raise line.error(f"there is no column {column!r}, which is to be the {role}; {columns_listed(names)}")
         if column in columns.setdefault(role, []) or (columns[role] and role not in _SEVERAL):
             raise UsageError(f"`settings.columns={named}={column}`: the {role} is one column, named once")
         columns[role].append(column)
@@ -80,16 +73,16 @@ def _named(line: Line, names: Sequence[str], mapped: Sequence[tuple[str, str]]) 
 def _find_usual(line: Line, names: Sequence[str], columns: dict[str, list[str]]) -> None:
     """Add the columns of roles that nobody named, by usual names; a `CorpusError` where there are several of one."""
     taken = {column for of_role in columns.values() for column in of_role}
-    free = {name: name.strip().casefold() for name in names if name not in taken}
-    for role, usual in USUAL.items():
-        there = [name for name, folded in free.items() if folded in usual]
+    free = [name for name in names if name not in taken]
+    for role in _ROLES:
+        there = columns_called((*USUAL[role], *_FURTHER.get(role, ())), free)
         if role in columns or not there:
             continue
         if len(there) > 1:
             which = f"which column is the {role}, {' or '.join(map(repr, there))}?"
             raise line.error(f"{which} Name it: `settings.columns={role}={there[0]}`")
         columns[role] = there
-    if "grade" not in columns and (raters := [name for name, folded in free.items() if folded.startswith(_PREFIXES)]):
+    if "grade" not in columns and (raters := [name for name in free if folded(name).startswith(_PREFIXES)]):
         columns["grade"] = raters
 
 
@@ -98,12 +91,7 @@ def _alternatives(role: str) -> str:
     return f"{', '.join([first, *others[:-1]])} or {others[-1]}"
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
-    return f"there are {', '.join(names[:_MOST_SHOWN])}{more}"
-
-
 def _rater_of(column: str) -> str:
     name = column.strip()
-    prefix = next((prefix for prefix in _PREFIXES if name.casefold().startswith(prefix)), "")
-    return name[len(prefix) :] or name
+    prefix = next((prefix for prefix in _PREFIXES if folded(name).startswith(prefix)), "")
+    return name[len(prefix) :].lstrip(" _-") or name

@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any, Literal, cast
 from unicodedata import normalize
 
-from dspy_proact.benchmarks.rows.columns import USUAL, RowColumns
+from dspy_proact.benchmarks.rows.columns import RowColumns
 from dspy_proact.benchmarks.rows.levels import Message, RowReply, RowSettings, RowView, Shown
 from dspy_proact.benchmarks.rows.report import UNGROUPED
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.evaluation.responses import Responses
-from dspy_proact.files.labels import Label, LabelFile
+from dspy_proact.files.columns import USUAL, folded
+from dspy_proact.files.labels import NEEDED, Label, LabelFile
 from dspy_proact.files.rows import Line
 from dspy_proact.files.tables import rows_in, tables_of
 from dspy_proact.plain_text import shown
@@ -30,8 +31,6 @@ from dspy_proact.runs import Case, CaseSet, Settings
 STRATUM = "all"
 WANTED = "a table of rows with an input, a response and labels (CSV, JSONL or Parquet)"
 SAMPLE = Path(__file__).with_name("data") / "sample.csv"
-_SHEET = {"item", "annotator", "grade"}
-"""Columns of a sheet that was written to be filled in."""
 _MOST_SHOWN = 12
 
 
@@ -264,9 +263,9 @@ def _is_sheet(path: Path, settings: RowSettings) -> bool:
     """Whether a file is a sheet or an export of ratings, which does not hold its inputs."""
     first = next(rows_in(path, WANTED), None)
     columns = {*first.parse()} if first else set[str]()
-    names = {name.strip().casefold() for name in columns}
+    names = set(map(folded, columns))
     mapped = any(role == "input" and column in columns for role, column in settings.columns)
-    return names >= _SHEET and not names & {*USUAL["input"]} and not mapped
+    return names >= {*NEEDED} and not names & {*USUAL["input"]} and not mapped
 
 
 def _hash_of(file: Path) -> str:

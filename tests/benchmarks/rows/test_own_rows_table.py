@@ -105,7 +105,7 @@ def test_messages_are_read_from_json_and_a_prompt_that_looks_like_it_is_a_prompt
     ("columns", "rows", "problem"),
     [
         ("text reply label", [["Hi", "x", "ok"]], "line 2: no column is called input, prompt, question or messages; "),
-        ("prompt text label", [["Hi", "x", "ok"]], "there are prompt, text, label; say which is the response: "),
+        ("prompt text label", [["Hi", "x", "ok"]], "the columns are prompt, text, label; say which is the response: "),
         ("prompt reply text", [["Hi", "x", "ok"]], "say which has the labels, or name a column for each rater"),
         ("prompt reply answer label", [["Hi", "x", "y", "ok"]], "which column is the response, 'reply' or 'answer'?"),
         ("prompt reply label", [["Hi", "x", "ok"], ["", "x", "ok"]], "line 3, field 'prompt': the input is missing"),
@@ -155,7 +155,7 @@ def test_what_is_at_fault_is_named_by_row_and_column(tmp_path, columns, rows, pr
 
 def test_a_column_is_named_once_and_must_be_there(wide):
     with pytest.raises(
-        CorpusError, match="there is no column 'text', which is to be the input; there are prompt, reply"
+        CorpusError, match="there is no column 'text', which is to be the input; the columns are prompt, reply"
     ):
         ratings(wide, settings(("input", "text")))
     with pytest.raises(UsageError, match="a column is one of input, response, grade, rater, key, group, context"):
