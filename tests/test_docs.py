@@ -159,6 +159,24 @@ def test_every_command_has_its_names_in_python_and_all_of_them_are_there():
         assert [name for name in names if name != "summary" and not hasattr(dspy_proact, name)] == []
 
 
+def from_index(text: str) -> list[str]:
+    """Commands of a text that would install dspy-proact from a package index, where it is not."""
+    commands = re.findall(r"(?:pip3?|pipx|uv tool|uv) install[^`\n]*|uvx [^`\n]*|pipx run [^`\n]*", text)
+    return [command for command in commands if re.search(r"(?<![\w./-])dspy-proact(?! *@| eval)", command)]
+
+
+def test_what_is_on_no_index_is_installed_from_a_clone_or_its_repository():
+    """As `docs/index.md` says."""
+    wrong = ["pip install 'dspy-proact[x]'", "pip install dspy-proact pytest", "uv tool install dspy-proact"]
+    assert [from_index(f"`{command}`") for command in wrong] == [[command] for command in wrong]
+    assert (
+        from_index("`pip install -e '.[x]'`, `uvx --from . dspy-proact eval`, `pip install 'dspy-proact @ git+x'`")
+        == []
+    )
+    pages = [*ROOT.glob("*.md"), *DOCS, *ROOT.glob("dspy_proact/**/*.py")]
+    assert [(str(path), commands) for path in pages if (commands := from_index(path.read_text("utf-8")))] == []
+
+
 @pytest.mark.parametrize("path", [ROOT / "README.md", *DOCS], ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path):
     for target in re.findall(r"\]\(((?!http)[^)#]+)\)", path.read_text(encoding="utf-8")):

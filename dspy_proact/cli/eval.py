@@ -111,6 +111,7 @@ def evaluate(
     from dspy_proact.evaluation.evaluation import Evaluation
     from dspy_proact.evaluation.people import is_nominal
     from dspy_proact.evaluation.variants import variants_of
+    from dspy_proact.report.least_score import require_points
 
     answers.require_alone(flags_of(_TESTED, APPS, WORDINGS, ROLES))
     apps.require_alone(flags_of(_TESTED, WORDINGS))
@@ -122,8 +123,10 @@ def evaluate(
         raise UsageError("--show-prompt: has no effect without --dry-run")
     if min_kappa is not None:
         _require_kappa(judge_program, min_kappa)
-    if fail_under is not None and is_nominal(declared):
-        raise UsageError("--fail-under: labels without an order have no score; leave it out")
+    if fail_under is not None:
+        require_points("fail_under", fail_under)
+        if is_nominal(declared):
+            raise UsageError("--fail-under: labels without an order have no score; leave it out")
     variants = [] if answers.file else variants_of(apps.opened(gate.limits) or model.specs(EMBEDDED), wordings)
     names = {variant.model.name for variant in variants} or {answers.model or ""}
     embedded = names == {EMBEDDED}

@@ -22,6 +22,12 @@ def is_under(score: float | None, least: float) -> bool:
     return score is None or 100 * score < least - _ROUNDING
 
 
+def require_points(name: str, least: float) -> None:
+    """Raise a `UsageError` for a least score that is no points of 100; 0.9 is a share, which any score would reach."""
+    if not 0 <= least <= 100 or 0 < least < 1:
+        raise UsageError(f"`{name}={least:g}`: is in points of 100, from 1 to 100, or 0")
+
+
 def assert_score(
     run: "Summary | Completed | RunFolder | str | Path",
     at_least: float,
@@ -47,8 +53,7 @@ def assert_score(
         RunError: There is no run, or it is damaged.
     """
     __tracebackhide__ = True  # pytest shows the line of the test
-    if not 0 <= at_least <= 100 or 0 < at_least < 1:
-        raise UsageError(f"`at_least={at_least:g}`: is in points of 100, from 1 to 100, or 0")
+    require_points("at_least", at_least)
     path: str | Path = run if isinstance(run, str | Path) else run.path
     summary = run if isinstance(run, Summary) else summarize(path)
     if not summary.ordered:
@@ -69,10 +74,11 @@ def assert_score(
         shown = ", ".join(f"{reason} {count:,}" for reason, count in reasons)
         unscored = counted(counts["unscored"], nouns.case, nouns.cases)
         why = f"but {unscored} without a grade ({shown}), where at most {most_unscored} may be"
+    elif lower and is_under(estimate.low, at_least):
+        tested = f"and its lower end, {share(estimate.low)}, is under {at_least:g}"
+        why = tested if estimate.low is not None else f"and so no lower end that could reach {at_least:g}"
     elif is_under(estimate.value, at_least):
         why = f"under {at_least:g}"
-    elif lower and is_under(estimate.low, at_least):
-        why = f"whose lower end is under {at_least:g}" if estimate.low is not None else "and so no lower end"
     else:
         return
     score = "not known" if estimate.value is None else f"{share(estimate.value)} of 100 ({bounds(estimate)})"

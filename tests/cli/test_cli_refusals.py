@@ -43,6 +43,7 @@ EVAL = [
 ABSURD = [
     ("--timeout nan", "timeout"),
     ("--fail-under nan", "fail-under"),
+    ("--fail-under 0.9", "--fail-under 0.9: is in points of 100, from 1 to 100, or 0"),
     ("--min-kappa nan", "min-kappa"),
     ("--model-param temperature", "model-param"),
     ("--model-param =1", "model-param"),

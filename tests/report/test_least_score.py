@@ -37,10 +37,15 @@ def test_the_lower_end_of_the_interval_is_asserted_where_it_is_wanted():
     run = scored(9)
     low = 100 * run.micro.strict_weighted.low
     assert_score(run, low - 0.01, lower=True)
-    assert "whose lower end is under" in sentence(run, low + 0.01, lower=True)
+    tested = f"(95 % {low:.1f} to "
+    below = sentence(run, low + 0.01, lower=True)
+    assert tested in below
+    assert f", and its lower end, {low:.1f}, is under {low + 0.01:g}; of 20" in below
+    # Where the score itself is under it as well, the lower end is what was tested all the same.
+    assert f", and its lower end, {low:.1f}, is under 90; of 20" in sentence(run, 90, lower=True)
     assert_score(run, low + 0.01)
     alone = summary(outcome("t", "PASS"))
-    assert "(no interval: one scenario), and so no lower end" in sentence(alone, 1, lower=True)
+    assert "(no interval: one scenario), and so no lower end that could reach 1;" in sentence(alone, 1, lower=True)
 
 
 def test_a_stratum_is_asserted_by_its_name_in_any_case_of_letters():
