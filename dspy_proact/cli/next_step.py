@@ -53,6 +53,7 @@ class Next(StrEnum):
     BRIEF_DRAFTED = "generate --brief {file} {options} --dry-run"
     CORPUS_MADE = "eval {benchmark} {options} --corpus {corpus}"
     LOGS_READ = "eval {benchmark} --corpus {corpus} --answers logged {options}"
+    LOGS_WITHOUT_NEED = "generate {options} --seed {seed} --dry-run"
     AUDITED = "eval {benchmark} --corpus {corpus}"
 
 

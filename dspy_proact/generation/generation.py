@@ -145,6 +145,9 @@ class Generation:
         if self.logs and self.logs.exists() and brief is None and not embedded:  # and not the bundled ones
             mend = "`brief`: name that of your product, by which needs are found; `generate brief` drafts one"
             raise UsageError(f"{mend} of a page about it")
+        if self.logs and self.logs.exists() and embedded:
+            bundled = "the stand-in knows the bundled logs alone, `logs=sample`, and would find nothing in these"
+            raise UsageError(f"{bundled}; name a `model`, and the `brief` of your product")
         if embedded and (field := self.making.beyond_stand_in(self.brief)):
             own = f"whose {field!r} is not that of the bundled one"
             raise UsageError(f"the stand-in cannot write from this brief, {own}; name a `model`")

@@ -216,6 +216,14 @@ def _print_made(generation: Generation, generated: Generated, as_json: bool) -> 
     look = f"Look at {generated.path / page} first. " if page else ""
     typed = Typed()
     named = typed.options("--benchmark")
+    if generation.logs and not headline.count:
+        more = "another finder (--role finder=MODEL), more conversations or another seed may show a need"
+        say(f"{look}There is nothing to evaluate; {more}.")
+        texts = {flag: texts for flag, texts in typed.texts.items() if flag not in ("--out", "--json", "--seed")}
+        say_next(Next.LOGS_WITHOUT_NEED, options=Typed(texts).options(), seed=str(generation.seed + 1))
+        return
+    if not made.kept:
+        return
     if generation.logs:
         judge = typed.beside("--judge", "--model").model("--judge", EMBEDDED)
         step, options = Next.LOGS_READ, [*judge, *typed.options(*CALLS)]

@@ -27,8 +27,8 @@ DATA = files("dspy_proact.benchmarks.proactbench") / "data"
 """The files that come with the package."""
 _DATASET = "bosonai/proactbench"
 """The official dataset on the Hugging Face hub."""
-FILE, CONTROLS_FILE = "final_dialogues.jsonl", "controls.jsonl"
-"""Of the published dataset and of a folder; the second is of a folder alone, which may lack it."""
+FILE, CONTROLS_FILE, LOGGED_FILE = "final_dialogues.jsonl", "controls.jsonl", "logged.jsonl"
+"""Of the published dataset and of a folder; the second is of a folder alone, which may lack it, the third of logs."""
 AnyRow = TypeVar("AnyRow", bound="Row")
 CONTROL_RULE = (
     "control turns: without a trigger and at least 2 turns from any, at most as many as the dialogue has triggers, and "
@@ -286,6 +286,11 @@ def load_corpus(spec: str, revision: str | None = None) -> Corpus:
 
 def read_folder(folder: Path) -> Corpus:
     """Read the folder of a made corpus: its dialogues, and its controls where it has any; raises as `read_jsonl`."""
+    if not (folder / FILE).stat().st_size and (folder / LOGGED_FILE).is_file():
+        problem = (
+            "no need was found in these logs, so that there is nothing to measure; its datasheet.md has the reasons"
+        )
+        raise CorpusError(problem, source=str(folder))
     corpus = replace(read_jsonl(folder / FILE), name=str(folder))
     source = str(folder / CONTROLS_FILE)
     if not Path(source).exists():

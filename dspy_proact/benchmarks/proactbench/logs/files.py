@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROLS_FILE, FILE, trigger_key
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROLS_FILE, FILE, LOGGED_FILE, trigger_key
 from dspy_proact.benchmarks.proactbench.corpus.rows import TacticalOrder, row_of
 from dspy_proact.benchmarks.proactbench.generation.brief import brief_text
 from dspy_proact.benchmarks.proactbench.generation.files import AUDITS, BRIEF, DATASHEET
@@ -19,7 +19,7 @@ from dspy_proact.benchmarks.proactbench.logs.values import LoggedTrigger, MinedD
 from dspy_proact.benchmarks.proactbench.types import LOGGED, Dialogue, Origin, Trigger, Turn
 from dspy_proact.plain_text import shortened
 
-RESPONSES, REDACTED, PAGE = "logged.jsonl", "redacted.jsonl", "overlooked.html"
+RESPONSES, REDACTED, PAGE = LOGGED_FILE, "redacted.jsonl", "overlooked.html"
 _DOMAIN = "logs"
 _NO_ORDER = TacticalOrder(intent="", content_payload=[], behavioral_directive="")
 """Nobody planned what the user was to say."""

@@ -21,7 +21,7 @@ from dspy_proact.stand_in import demonstration
 from dspy_proact.stats import Headline
 
 REVIEW = "Models found the needs, wrote the rubrics and graded; nobody has reviewed them."
-UNGRADED = "The logged responses are not graded; `eval` grades them as the answers `logged` of this corpus."
+UNGRADED = "`eval` grades the logged responses, as the answers `logged` of this corpus."
 _ALL_OF_IT = "What is private was looked for by rules and by a model, and neither finds everything."
 
 
@@ -147,15 +147,19 @@ class LogSummary:
 
     def _sentence(self) -> str:
         count, read = len(self.triggers), counted(len(self.dialogues), "conversation")
+        number = f"{count:,}" if count else "no" if self.stand_in else "No"
+        needs = "needs that users hinted at" if count > 1 else "need that a user hinted at"
+        sentence = f"{number} {needs} and did not ask about {'were' if count > 1 else 'was'} found in {read}"
         if not count:
-            return f"{self.stand_in}no need was found in {read} that a user hinted at and did not ask about"
-        needs = f"{counted(count, 'need')} found in {read} that users hinted at and did not ask about"
+            return f"{self.stand_in}{sentence}"
         if self.stand_in:
-            return f"{self.stand_in}{needs}, which measure nothing"
+            return f"{self.stand_in}{sentence}; this measures nothing"
         if not (graded := count - len(self.graded(None))):
-            return f"{needs}; the logged responses are not graded"
-        of = f"of {graded} graded" if graded < count else "of them"
-        return f"{needs}; by judge {self.judge}, the logged responses took up {graded - len(self.overlooked)} {of}"
+            return f"{sentence}; {'the logged responses are' if count > 1 else 'the logged response is'} not graded"
+        begin, taken_up = f"{sentence}; by judge {self.judge}, the logged", graded - len(self.overlooked)
+        if count == 1:
+            return f"{begin} response {'took it up' if taken_up else 'did not take it up'}"
+        return f"{begin} responses took up {taken_up:,} {f'of {graded:,} graded' if graded < count else 'of them'}"
 
     @cached_property
     def caveats(self) -> tuple[str, ...]:
@@ -167,12 +171,9 @@ class LogSummary:
             attempts = len(self.corpus.made.dropped)
             yield shortfall(counted(self.missing, "conversation"), attempts, self.repairs)
         if self.overlooked:
-            raised, part = sum(one.is_confirmed for one in self.overlooked), len(self.graded(Grade.PARTIAL))
+            part = len(self.graded(Grade.PARTIAL))
             inner = f" ({part} only in part)" if part else ""
-            yield (
-                f"Not taken up, by the judge{inner}: {len(self.overlooked)}. The user came back to {raised} of them "
-                "later, as the auditor says with a quote; the rest are open."
-            )
+            yield f"Not taken up, by the judge{inner}: {len(self.overlooked)}. {self._came_back()}"
         if self.triggers and self.corpus.level == "none":
             yield UNGRADED
         elif self.triggers and (ungraded := len(self.graded(None))):
@@ -180,6 +181,16 @@ class LogSummary:
         if self.triggers:
             yield REVIEW
         yield _ALL_OF_IT
+
+    def _came_back(self) -> str:
+        """To how many of what was overlooked users came back."""
+        count, raised = len(self.overlooked), sum(one.is_confirmed for one in self.overlooked)
+        if not raised:
+            return f"By the auditor, no user came back to {'it' if count == 1 else 'any of them'} later."
+        part = f"{'both' if count == 2 else 'all'} of them" if raised == count else f"{raised:,} of them"
+        quotes = "a quote" if raised == 1 else "quotes"
+        rest = {0: "", 1: "; the other is open"}.get(count - raised, "; the others are open")
+        return f"The user came back to {'it' if count == 1 else part} later, as the auditor says with {quotes}{rest}."
 
     # --- what was left out
 
@@ -192,7 +203,8 @@ class LogSummary:
         if others:
             names = listed([f"{name} ({count})" for name, count in others.most_common()])
             notes.append(
-                f"{others.total()} of {counted(total, 'conversation')} are not in {language}, the brief's language, in "
+                f"{others.total()} of {counted(total, 'conversation')} {'is' if others.total() == 1 else 'are'} not in "
+                f"{language}, the brief's language, in "
                 f"which rubrics are written: {names}."
             )
         if ordering := sum(bool(mined.dialogue.orders) for _, mined in self.dialogues):
@@ -202,7 +214,8 @@ class LogSummary:
             )
         unread = len(self.corpus.log.conversations) - self.corpus.made.wanted
         if unread:
-            notes.append(f"{counted(unread, 'conversation')} of the log were not read, since fewer were asked for.")
+            were = "was" if unread == 1 else "were"
+            notes.append(f"{counted(unread, 'conversation')} of the log {were} not read, since fewer were asked for.")
         return notes
 
     @cached_property

@@ -13,7 +13,7 @@ from support.provider import FAULTS, SimulatedProvider, refusal
 from dspy_proact import Gate, Generation, Limits, ModelSpec
 from dspy_proact.audit.audit import Audit
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
-from dspy_proact.benchmarks.proactbench.generation.brief import read_brief
+from dspy_proact.benchmarks.proactbench.generation.brief import brief_text, read_brief
 from dspy_proact.benchmarks.proactbench.logs.summary import REVIEW, LogCorpus, LogSummary
 from dspy_proact.benchmarks.proactbench.reviewing import reviewing
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
@@ -71,13 +71,13 @@ def summary_of(tmp_path, generated, proof="full"):
 def test_the_headline_says_who_graded_and_what_came_after_and_that_nobody_checked_it(tmp_path):
     lead = summary_of(tmp_path, made(tmp_path)).headline
     assert lead.text == (
-        "2 needs found in 2 conversations that users hinted at and did not ask about; by judge openai/any, the logged "
-        "responses took up 0 of them."
+        "2 needs that users hinted at and did not ask about were found in 2 conversations; by judge openai/any, the "
+        "logged responses took up 0 of them."
     )
     assert len(lead.text.split()) <= 30
     assert lead.caveats[:2] == (
         "Not taken up, by the judge (1 only in part): 2. The user came back to 1 of them later, as the auditor says "
-        "with a quote; the rest are open.",
+        "with a quote; the other is open.",
         REVIEW,
     )
 
@@ -85,17 +85,79 @@ def test_the_headline_says_who_graded_and_what_came_after_and_that_nobody_checke
 def test_nothing_is_called_overlooked_before_it_is_graded(tmp_path):
     generated = made(tmp_path, proof="none")
     lead = summary_of(tmp_path, generated, "none").headline
-    assert lead.text.endswith("did not ask about; the logged responses are not graded.")
+    assert lead.text.endswith("were found in 2 conversations; the logged responses are not graded.")
     page = (tmp_path / "out/overlooked.html").read_text()
     assert '<h2 id="ungraded-title">Not graded</h2>' in page
     assert "overlooked-title" not in page
     assert "judge" not in summary_of(tmp_path, generated, "none").corpus.models
 
 
+@pytest.mark.parametrize(
+    ("grades", "confirmed", "headline", "caveat"),
+    [
+        ("P", "", "1 need that a user hinted at and did not ask about was found in 1 conversation; by judge J, the "
+         "logged response took it up.", None),
+        ("F", "1", "1 need that a user hinted at and did not ask about was found in 1 conversation; by judge J, the "
+         "logged response did not take it up.", "1. The user came back to it later, as the auditor says with a quote."),
+        ("F", "", None, "1. By the auditor, no user came back to it later."),
+        ("FF", "", None, "2. By the auditor, no user came back to any of them later."),
+        ("FF", "11", None, "2. The user came back to both of them later, as the auditor says with quotes."),
+        ("FFF", "111", None, "3. The user came back to all of them later, as the auditor says with quotes."),
+        ("FFFP", "1", "4 needs that users hinted at and did not ask about were found in 4 conversations; by judge J, "
+         "the logged responses took up 1 of them.",
+         "3. The user came back to 1 of them later, as the auditor says with a quote; the others are open."),
+    ],
+)  # fmt: skip
+def test_what_is_said_first_is_a_sentence_in_every_number(tmp_path, grades, confirmed, headline, caveat):
+    """By conversation: the grade of its one response, P or F, and whether the user came back."""
+    facts = [f"My uncle number {number} walks on crutches today" for number in range(len(grades))]
+
+    def number(text):
+        return next(at for at, fact in enumerate(facts) if fact in text)
+
+    def later(shown):
+        raised = confirmed[number(shown["after"][0]["user"]) :][:1] == "1"
+        return aftermath("confirmed", "Why did nobody renew it?", 2) if raised else aftermath("open")
+
+    class Judge(LogScript):
+        def __call__(self, received):
+            text = received.body["messages"][-1]["content"]
+            if received.role == "judge":
+                self.answers["grade"] = lambda _: {"P": "PASS", "F": "FAIL"}[grades[number(text)]]
+            return super().__call__(received)
+
+    def finder(shown):
+        first = shown["conversation"][0]["user"]
+        return findings(*([need(facts[number(first)])] if len(shown["conversation"]) == 1 else []))
+
+    chats = [(f"{fact}. Which novels are in?", "None.", "Why did nobody renew it?", "Sorry.") for fact in facts]
+    generated = made(tmp_path, Judge(findings=finder, aftermath=later), *chats)
+    lead = summary_of(tmp_path, generated).headline
+    assert headline is None or lead.text == headline.replace("judge J", "judge openai/any")
+    assert lead.caveats[0] == (REVIEW if caveat is None else f"Not taken up, by the judge: {caveat}")
+
+
+def test_logs_without_a_need_are_followed_by_a_command_that_works_and_their_eval_says_what_they_are(proact, tmp_path):
+    log = written_log(tmp_path / "log.jsonl", QUIET)
+    (tmp_path / "brief.toml").write_text(brief_text(library_brief()), encoding="utf-8")
+    with SimulatedProvider(LogScript(findings=lambda _: findings())) as provider:
+        status, _, err = proact(
+            *("generate", "--logs", log, "--brief", tmp_path / "brief.toml", "--out", "corpus"),
+            *("--model", "openai/any", "--model-api-base", provider.base("any"), "--role", "finder=openai/other"),
+            *("--role-api-base", f"finder={provider.base('any')}"),
+        )
+        assert (status, "There is nothing to evaluate" in err) == (0, True), err
+        (step,) = re.findall(r"Next: dspy-proact (.*)", err)
+        assert step.endswith("--seed 1 --dry-run")
+        assert proact(*shlex.split(step))[0] == 0
+    status, _, err = proact("eval", "--corpus", "corpus", "--answers", "logged", "--judge", "embedded")
+    assert (status, "no need was found in these logs, so that there is nothing to measure" in err) == (2, True), err
+
+
 def test_a_log_without_a_need_says_so_and_is_no_corpus(tmp_path):
     generated = made(tmp_path, LogScript(findings=lambda _: findings()))
     lead = summary_of(tmp_path, generated).headline
-    assert lead.text == "no need was found in 2 conversations that a user hinted at and did not ask about."
+    assert lead.text == "No need that a user hinted at and did not ask about was found in 2 conversations."
     assert (tmp_path / "out/final_dialogues.jsonl").read_text() == ""
 
 
@@ -200,11 +262,20 @@ def test_a_model_needs_the_brief_of_the_product(tmp_path):
     assert Generation(None, ModelSpec(name="openai/any"), logs="sample").items == 9  # the bundled ones have theirs
 
 
+def test_the_stand_in_refuses_logs_that_are_not_the_bundled_ones(tmp_path, refused):
+    log = written_log(tmp_path / "log.jsonl", CHAT)
+    for more in ((), ("--brief", tmp_path / "brief.toml")):
+        (tmp_path / "brief.toml").write_text(brief_text(library_brief()), encoding="utf-8")
+        problem = " ".join(refused("generate", "--logs", log, *more).split())
+        assert "the stand-in knows the bundled logs alone, --logs sample, and would find nothing in these" in problem
+        assert "name a --model, and the --brief of your product" in problem
+
+
 def test_more_conversations_keep_those_that_were_read_and_no_more_than_there_are_are_wanted(tmp_path):
     script, log = GradedByFact(findings=find, aftermath=after), written_log(tmp_path / "log.jsonl", QUIET, CHAT)
     with SimulatedProvider(script) as provider:
         first = script.making(provider, log, items=1).run(tmp_path / "out")
-        assert "1 conversation of the log were not read" in (tmp_path / "out/datasheet.md").read_text()
+        assert "1 conversation of the log was not read" in (tmp_path / "out/datasheet.md").read_text()
         every = script.making(provider, log, items=99)
         assert every.items == 2
         second = every.run(tmp_path / "out")
@@ -263,8 +334,8 @@ def test_offline_the_bundled_logs_show_how_it_works(proact):
     status, out, err = proact("generate", "--logs", "sample", "--out", "corpus")
     assert status == 0
     text = " ".join(out.split())
-    assert "Demonstration with the embedded stand-in, no real model: 6 needs found in 9 conversations" in text
-    assert "which measure nothing." in text
+    assert "Demonstration with the embedded stand-in, no real model: 6 needs that users hinted at" in text
+    assert "were found in 9 conversations; this measures nothing." in text
     assert "1 conversation: only the user speaks in it" in text
     assert "1 conversation of 9 holds orders to whoever reads or grades" in text
     assert "Look at corpus/overlooked.html first." in err
