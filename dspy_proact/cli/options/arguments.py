@@ -22,8 +22,11 @@ _OTHERWISE = {
     "scope.strata": "--stratum",
     "strata": "--stratum",
     "settings": "--set",
-    "settings.columns": "--map",
     "columns": "--map",
+    "settings.columns": "--map",
+    "settings.scale": "--scale",
+    "settings.nominal": "--nominal",
+    "settings.criteria": "--criteria",
     "scope.judge_epochs": "--votes",
     "guards": "--guard",
     "margins": "--guard",
@@ -71,10 +74,7 @@ def _option(argument: str | None, value: str | None, flags: Collection[str]) -> 
     """An option as it is typed; None for what is no argument of the command."""
     if argument is None:
         return None
-    if argument.startswith("settings.") and _flag(argument) in flags:
-        flag = _flag(argument)
-        return flag if value is None else f"{flag} {value}"
-    if argument.startswith("settings."):
+    if argument.startswith("settings.") and _OTHERWISE.get(argument) not in flags:
         return f"--set {argument.removeprefix('settings.')}" + ("" if value is None else f"={value}")
     flag = _flag(argument)
     if flag not in (*flags, *_OF_OTHER_COMMANDS):
@@ -83,5 +83,5 @@ def _option(argument: str | None, value: str | None, flags: Collection[str]) -> 
 
 
 def _flag(argument: str) -> str:
-    name = re.sub(r"^(gate|recipe|scope|settings)\.|(?<=\.param)s$", "", argument)
+    name = re.sub(r"^(gate|recipe|scope)\.|(?<=\.param)s$", "", argument)
     return _OTHERWISE.get(argument, f"--{re.sub('[._]', '-', name)}")

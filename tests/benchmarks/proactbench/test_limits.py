@@ -70,8 +70,9 @@ def loaded(tmp_path_factory):
 
 
 @pytest.mark.parametrize("slow", [False, True])
-def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, loaded, tmp_path, slow):
+def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, loaded, tmp_path, monkeypatch, slow):
     """A dialogue a fault, which its messages name, and one that is answered well."""
+    monkeypatch.setattr("dspy_proact.models.gate._LONGEST_WAIT", 0.1)  # one fault asks for the longest
     names = [name for name, reason in OUTCOMES.items() if (reason == "timeout") == slow]
 
     def dialogue(name):
