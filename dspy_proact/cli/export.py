@@ -33,7 +33,7 @@ _ABOUT = "; ".join(f"{', '.join(name for name, _ in forms)}: {about}" for about,
         Heading.OUTPUT,
         click.Option(["--format", "form"], type=click.Choice(list(FORMS)), required=True, help=f"{_ABOUT}."),
         option.file("--out", "The file; - for standard output. Default: in exports/, named by the run or the format."),
-        option.text("--dataset", "OWNER/NAME[:TASK]", "Of --format hub: the benchmark's dataset on the hub."),
+        option.text("--dataset", "OWNER/NAME[:TASK]", "Dataset of the benchmark on the hub, for --format hub."),
     ),
     READ_BENCHMARK,
     first="--format --out --dataset --benchmark",
@@ -42,7 +42,7 @@ _ABOUT = "; ".join(f"{', '.join(name for name, _ in forms)}: {about}" for about,
 )
 @click.argument("run", type=click.Path(path_type=Path))
 def export(run: Path, form: str, out: Path | None, dataset: str | None, chosen: BenchmarkChoice) -> None:
-    """Write RUN, the folder of a run, as a file. An existing file of that name is replaced."""
+    """Write RUN, the folder of a run or its Inspect log, as a file. An existing file of that name is replaced."""
     from dspy_proact.evaluation.inspect_run import run_at
     from dspy_proact.report import summarize
 

@@ -53,7 +53,7 @@ def brief(chosen: BenchmarkChoice, model: NamedModel, about: Path | None, gate: 
     Section(
         Heading.CASES,
         option.path("--brief", "Brief in TOML. Default: a bundled one."),
-        option.path("--logs", "Logs in which needs are found, or `sample`."),
+        option.path("--logs", "Logs of your assistant, or `sample`."),
         option.number("--items", _NUMBER, "How many to make. Default: 20, fewer if embedded."),
         option.number("--dialogues", _NUMBER, "The same as --items, for benchmarks that make dialogues."),
         option.number("--people", _NUMBER, "The same as --items, for benchmarks that make people."),
@@ -98,7 +98,7 @@ def generate(
     gate: "Gate",
     output: option.Output,
 ) -> int:
-    """Make a corpus from a brief or of logs, and prove that it measures something.
+    """Make a corpus from a brief or logs, and prove that it measures something.
 
     Repeat the command to resume, or with more --items to go on. Without a brief and a model the embedded stand-in
     shows how it works; it measures nothing. `generate brief` drafts a brief.

@@ -50,10 +50,10 @@ def rejudge(
     gate: "Gate",
     output: option.Output,
 ) -> int:
-    """Have other judges grade the responses of RUN, the folder of a run or a results file; no model answers again.
+    """Have other judges grade the responses of RUN: the folder of a run, a results file or your own table.
 
-    The responses are copied into a new run, and the two gradings are compared. A results file holds no conversations:
-    name the --corpus that it answers.
+    No model answers again: the responses are copied into a new run, and the two gradings are compared. A results file
+    holds no conversations: name the --corpus that it answers.
     """
     from dspy_proact.cli.views.runs import print_summaries, run_all, run_path
     from dspy_proact.evaluation.evaluation import Rejudging

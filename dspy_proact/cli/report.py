@@ -56,13 +56,13 @@ def report(
     explain: bool,
     as_json: bool,
 ) -> None:
-    """Print the scores of RUN: the folder of a run, finished or not, or a results file in the official format.
+    """Print the scores of RUN: the folder of a run, finished or not, the Inspect log of one, or a results file.
 
     A results file is checked as well, as far as possible without a call; with its --corpus, for dropped cases.
 
     --html writes one file that works without a network: the numbers, and every case to be read and filtered. Several
-    RUNs stand side by side, each compared with the first. --junit writes a test for each case, which passes with the
-    best grade alone; what is unscored is an error.
+    RUNs stand side by side, each compared with the first. --junit writes a test for each case: only the best
+    grade passes, and an unscored case is an error.
     """
     chosen.require(*runs)
     if html is not None or junit is not None:
@@ -147,7 +147,8 @@ def compare(
 ) -> None:
     """Compare RUN_B, or each of several, with RUN_A on the cases that they share.
 
-    A RUN is the folder of a run or a results file. More than two are listed by their score, the best first.
+    A RUN is the folder of a run, the Inspect log of one, or a results file. More than two are listed by their score,
+    the best first.
 
     Differences are paired by case and clustered by what cases share, such as a scenario; the smallest detectable
     difference stands beside them. With --ratings of both, how much more people would have given to one of them.
@@ -205,7 +206,7 @@ def compare(
     corpus_option("Rank runs on this corpus, such as one of your own, without published scores."),
     Section(
         Heading.SHOWN,
-        option.text("--add", "FILE", "Show rows of others from this JSON file below the others, unverified.", "added"),
+        option.text("--add", "FILE", "Show scores of others from this JSON file below all rows, unverified.", "added"),
     ),
     Section(
         Heading.OUTPUT,
@@ -234,8 +235,7 @@ def leaderboard(
 
     With --corpus the RUNs on it are ranked among themselves, if they have one judge and the same settings.
 
-    The rows of --add have scores of others, with their judge, source and date. They are shown as unverified and have no
-    rank.
+    --add shows scores of others with their judge, source and date. They are marked as unverified and have no rank.
     """
     from dspy_proact.report import leaderboard as put_in_order
     from dspy_proact.report import leaderboard_document, print_leaderboard

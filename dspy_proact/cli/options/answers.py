@@ -108,7 +108,7 @@ ANSWERS = Bundle(
             ["--answers", "answers_file"],
             metavar="FILE|RUN",
             type=click.Path(path_type=Path),
-            help="Grade these: a table with --as NAME (CSV, JSONL, Parquet), a run, a results file, a log of Inspect.",
+            help="Grade existing answers: a table with --as NAME, a run, a results file or an Inspect log.",
         ),
         option.text("--as", "NAME", "Who answered in the table of --answers.", "answers_model"),
     ),

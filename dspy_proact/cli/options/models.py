@@ -164,7 +164,7 @@ class NamedApps:
         taken = {"--max-usd": limits.usd, "--max-tokens": limits.tokens}
         if named := [flag for flag, limit in taken.items() if limit is not None]:
             say(
-                f"{' and '.join(named)}: the judge never exceeds it; of an application it counts what that reports "
+                f"{' and '.join(named)}: the judge never exceeds it; an application counts with what it reports "
                 "once it has answered, and nothing limits the models that it calls itself."
             )
         return [opened_app(name, self.template) for name in self.name]
