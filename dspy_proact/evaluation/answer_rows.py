@@ -212,7 +212,12 @@ class AnswerRows:
     def _answer(
         self, line: Line, fields: Mapping[str, object], layout: _Layout
     ) -> tuple[BaseModel, None] | tuple[None, Failure]:
-        """The answer on a row, or why it cannot be graded; raises a `CorpusError` where it is of another form."""
+        """The answer on a row, or why it cannot be graded; raises a `CorpusError` where it is of another form.
+
+        A row that is known to have none has a `Failure` among its values.
+        """
+        if failure := next((value for value in fields.values() if isinstance(value, Failure)), None):
+            return None, failure
         of_fields = {name: self._value(name, fields.get(column)) for name, column in layout.fields.items()}
         of_fields = {name: value for name, value in of_fields.items() if not _blank(value)}
         column, values = layout.response, dict[str, Any]()

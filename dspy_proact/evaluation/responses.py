@@ -18,11 +18,11 @@ from dspy_proact.evaluation.checks import checked
 from dspy_proact.evaluation.inspect_run import run_at
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, digest
 from dspy_proact.evaluation.registry import benchmark_named, benchmark_of
-from dspy_proact.files.inspect_log import header_of, is_inspect_log, samples_in
+from dspy_proact.files.inspect_log import InspectSample, header_of, is_inspect_log, samples_in
 from dspy_proact.files.rows import Element, JsonFile, Line, first_flaw
 from dspy_proact.files.tables import as_json, rows_in
 from dspy_proact.kept import Kind, content_of
-from dspy_proact.plain_text import shown
+from dspy_proact.plain_text import printable, shortened, shown
 from dspy_proact.runs import (
     CONTROL,
     AnswerFile,
@@ -273,24 +273,29 @@ class Responses:
         settings: Settings | None = None,
         columns: Columns | None = None,
     ) -> Self:
-        """The last answers of the samples of a log of Inspect; raises as `of_rows` does.
+        """The last answers of the samples of a log of Inspect, unscored where an error ended a sample.
 
         The key of a case is the `id` of its sample, unless `columns` names an entry of the metadata. The model is that
-        of the log where None.
+        of the log where None. Raises as `of_rows` does.
         """
+        header = header_of(path)
         columns = {"key": "id", "epoch": "epoch", **(columns or {})}
         lines = (
             JsonFile(
                 sample.source,
                 1,
                 "",
-                {**sample.metadata, "id": sample.id, "epoch": sample.epoch, "response": sample.output},
+                {**sample.metadata, "id": sample.id, "epoch": sample.epoch, "response": _answer_of(sample)},
             )
             for sample in samples_in(path)
         )
-        model = model or header_of(path).model
         named: Any = {"benchmark": benchmark, "settings": settings, "columns": columns, "name": str(path)}
-        return cls.of_rows(lines, model, corpus, **named)
+        read = cls.of_rows(lines, model or header.model, corpus, **named)
+        if header.status == "success" or read.file is None:
+            return read
+        cut_short = f"the log has the status {shown(header.status)}"
+        cut_short += f", its error is {_line(header.error)}" if header.error else ""
+        return replace(read, file=read.file.model_copy(update={"cut_short": cut_short}))
 
 
 def existing_responses(
@@ -324,6 +329,18 @@ def response_stage(case: str, answer: BaseModel | None, missing: Failure | None 
     key = StageKey(case=case, epoch=epoch, stage="response")
     kept = answer and answer.model_dump(mode="json")
     return StageEvent(key=key, answer=kept, failure=missing, calls=(), time=time.time())
+
+
+def _answer_of(sample: InspectSample) -> str | Failure | None:
+    """The last answer of a sample; why there is none where an error ended it, whatever stood there by then."""
+    if sample.error is None:
+        return sample.output
+    return Failure(kind="content", reason="error", detail=_line(sample.error))
+
+
+def _line(text: str) -> str:
+    """A message of others on one line, short and safe to print."""
+    return shortened(printable(" ".join(text.split())))
 
 
 def _row_stage(row: AnswerRow) -> StageEvent:

@@ -23,6 +23,7 @@ _LARGEST_LOG = 64 * 1024 * _MIB
 """Bytes when unpacked: a zip of a few megabytes may say that it holds more, and would be read for hours."""
 _HEADER, _BEGUN = "header.json", "_journal/start.json"
 _ZIP = b"PK\x03\x04"
+_OF_HEADER = {"status", "eval", "error"}
 _ATTACHMENT = "attachment://"
 """Stands in a message before the name of a long text or of an image that the sample has once."""
 
@@ -79,6 +80,8 @@ class InspectHeader(Frozen):
     task: str
     model: str
     created: str
+    error: str | None = None
+    """What ended it before its time, a sentence."""
     metadata: Mapping[str, Any] = Field(default_factory=dict[str, Any])
 
 
@@ -94,14 +97,14 @@ def is_inspect_log(path: Path) -> bool:
 def header_of(path: Path) -> InspectHeader:
     """The header of a log; raises a `CorpusError` where the file is none."""
     if not _zipped(path):
-        fields = _object_of(read_bytes(str(path), WANTED), str(path), {"status", "eval"})
+        fields = _object_of(read_bytes(str(path), WANTED), str(path), _OF_HEADER)
         return _header(fields, str(path))
     archive = Archive(path, WANTED)
     name = next((name for name in (_HEADER, _BEGUN) if name in archive.sizes), None)
     if name is None:
         raise CorpusError(f"no log of Inspect: {_HEADER} is not in it", source=str(path))
     source = archive.source_of(name)
-    return _header(_object_of(archive.read(name, _LARGEST_SAMPLE), source, {"status", "eval"}), source)
+    return _header(_object_of(archive.read(name, _LARGEST_SAMPLE), source, _OF_HEADER), source)
 
 
 def samples_in(path: Path) -> Iterator[InspectSample]:
@@ -246,6 +249,7 @@ class _Spec(_Part):
 class _Header(_Part):
     status: str = "started"
     eval: _Spec
+    error: _Error | None = None
 
 
 _FIELDS = set(_Sample.model_fields)
@@ -259,7 +263,12 @@ def _header(fields: Mapping[str, Any], source: str) -> InspectHeader:
         raise CorpusError(f"no log of Inspect: {problem}", source=source, field=field) from None
     spec = header.eval
     return InspectHeader(
-        status=header.status, task=spec.task, model=spec.model, created=spec.created, metadata=spec.metadata or {}
+        status=header.status,
+        task=spec.task,
+        model=spec.model,
+        created=spec.created,
+        error=header.error and header.error.message,
+        metadata=spec.metadata or {},
     )
 
 

@@ -19,8 +19,10 @@ _MEND = "Give it a longer context; with Ollama num_ctx of the model, or OLLAMA_C
 def caveats(summary: "Summary") -> list[str]:
     """Sentences on what grades claim, on applications, duplicates, and servers that cut or drop or do not count."""
     of_benchmark = summary.reporting.run(summary).lines
+    answers = summary.manifest.answers if summary.manifest else None
+    cut_short = [f"{answers.name}: {answers.cut_short}."] if answers and answers.cut_short else []
     of_prompts = [*_unquoted(summary), *_duplicates(summary), *_prompts(summary)]
-    return [*of_benchmark, *_of_app(summary), *of_prompts, *_uncounted(summary)]
+    return [*cut_short, *of_benchmark, *_of_app(summary), *of_prompts, *_uncounted(summary)]
 
 
 def caveats_of_runs(runs: Mapping[str, "Summary"]) -> list[str]:

@@ -200,6 +200,8 @@ class AnswerFile(Frozen):
     """Its path, as a person named it."""
     cases: int
     """Cases of the corpus for which it has a row, control cases not counted."""
+    cut_short: str | None = Field(default=None, exclude_if=operator.not_)
+    """How what wrote it ended before its time, a clause; None where nothing says so."""
 
 
 class Manifest(Claimed[Identity]):

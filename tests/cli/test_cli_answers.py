@@ -99,15 +99,37 @@ def test_a_run_is_graded_as_it_is_and_a_results_file_by_its_corpus(proact):
     assert RunFolder("graded").manifest().answers is None
 
 
-def test_a_log_of_inspect_has_keys_and_says_who_answered(proact):
+def log_of_inspect(failed: int = 0, **header) -> str:
+    """Three samples, of which so many ended by an error."""
     eval_ = {"task": "t", "model": "openai/gpt-4o", "created": "2026-01-01T00:00:00Z"}
     with zipfile.ZipFile("log.eval", "w") as log:
-        log.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": eval_}))
+        log.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": eval_} | header))
         for number, key in enumerate(KEYS[:3], start=1):
             message = {"role": "assistant", "content": TEXT}
             sample = {"id": number, "epoch": 1, "input": "hi", "target": "", "messages": []}
             sample |= {"output": {"choices": [{"message": message}]}, "metadata": {"case": key}}
+            sample |= {"error": {"message": f"ValueError('boom {number}')"}} if number <= failed else {}
             log.writestr(f"samples/{number}_epoch_1.json", json.dumps(sample))
+    return "log.eval"
+
+
+def test_samples_of_a_log_that_an_error_ended_are_unscored_with_it_and_a_log_that_ended_so_says_it(proact):
+    log_of_inspect(2, status="error", error={"message": "RuntimeError('too many')", "traceback": ""})
+    status, out, err = proact(*answered("log.eval", "--map", "key=case", "--out", "run", name=None))
+    assert (status, "done already" in err) == (3, False), err
+    ended = "log.eval: the log has the status 'error', its error is RuntimeError('too many')."
+    assert (ended in unwrapped(out), ended in err) == (True, True), unwrapped(out) + err
+    # What the two had answered by then is not graded.
+    failures = [event.failure for event in RunFolder("run").events() if event.failure]
+    assert [(one.reason, one.detail) for one in failures] == [("error", f"ValueError('boom {n}')") for n in (1, 2)]
+    assert "response: error: ValueError('boom 1')" in unwrapped(proact("report", "run")[1])
+    log_of_inspect(3)
+    status, out, err = proact(*answered("log.eval", "--map", "key=case", "--out", "none", name=None))
+    assert (status, "done already" in err, "the status" in out) == (3, False, False), err
+
+
+def test_a_log_of_inspect_has_keys_and_says_who_answered(proact):
+    log_of_inspect()
     status, out, err = proact(*answered("log.eval", "--map", "key=case", "--out", "run", name=None))
     assert status == 0, err
     assert "Answers of openai/gpt-4o scored" in unwrapped(out)

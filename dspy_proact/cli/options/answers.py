@@ -96,6 +96,8 @@ class NamedAnswers:
         file, of = responses.file, responses.case_set.corpus
         if file and file.cases < of.cases:
             say(f"{file.name}: has {file.cases:,} of the {of.cases:,} {declared.nouns.cases} of the corpus {of.name}.")
+        if file and file.cut_short:
+            say(f"{file.name}: {file.cut_short}.")
         return [responses]
 
 
