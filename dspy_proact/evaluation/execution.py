@@ -48,7 +48,6 @@ from dspy_proact.runs import (
     Settings,
     StageEvent,
     Work,
-    latest,
     orderly_interrupt,
     run_to_end,
     seeded_order,
@@ -446,12 +445,5 @@ class Execution:
 
     def _to_copy(self, events: Iterable[StageEvent], keys: Collection[str] | None = None) -> list[StageEvent]:
         """The copied responses that are not here yet, or stand here as failures that the other run has mended."""
-        if self._copied is None:
-            return []
-        here = latest(events)
-        return [
-            event
-            for event in self._copied.answers
-            if (keys is None or event.key.case in keys)
-            and ((kept := here.get(event.key)) is None or (kept.answer is None and event.answer is not None))
-        ]
+        copied = self._copied.new_beside(events) if self._copied else []
+        return [event for event in copied if keys is None or event.key.case in keys]

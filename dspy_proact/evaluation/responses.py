@@ -96,6 +96,15 @@ class Responses:
         """The stages that are answers, or the failures in their place."""
         return [stage for stage in self.stages if stage.key.stage == "response"]
 
+    def new_beside(self, events: Iterable[StageEvent]) -> list[StageEvent]:
+        """The answers that a run with these events does not have yet, or has as failures that were mended since."""
+        here = latest(events)
+        return [
+            event
+            for event in self.answers
+            if (kept := here.get(event.key)) is None or (kept.answer is None and event.answer is not None)
+        ]
+
     @classmethod
     def of_run(cls, folder: RunFolder, benchmark: Benchmark[Any, Any] | str | None = None) -> Self:
         """The responses of a run; a benchmark of a person's own file must be named.

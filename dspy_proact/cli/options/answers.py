@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from dspy_proact.evaluation.responses import Responses
     from dspy_proact.runs import CaseSet, Settings
 
-_LISTS = (".csv", ".tsv", ".json", ".ndjson", ".parquet")
-"""Endings of tables, which are no results files."""
-
 
 @dataclass(frozen=True)
 class NamedAnswers:
@@ -49,6 +46,7 @@ class NamedAnswers:
         """What the file is, by its content, and by whether a person says who answered or which column is what."""
         from dspy_proact.evaluation.inspect_run import OURS
         from dspy_proact.files.inspect_log import header_of, is_inspect_log
+        from dspy_proact.files.tables import ENDINGS
         from dspy_proact.kept import Kind, content_of
 
         assert self.file is not None, "asked of answers that are named"
@@ -57,7 +55,9 @@ class NamedAnswers:
         content = content_of(self.file).kind
         if content is Kind.RUN:
             return "run"
-        named = self.model is not None or bool(columns) or self.file.suffix.lower() in _LISTS
+        ending = self.file.suffix.lower()
+        # Results files are JSONL, as tables may be.
+        named = self.model is not None or bool(columns) or (ending in ENDINGS and ending != ".jsonl")
         return "table" if named or content is Kind.FOLDER else "results"
 
     def read(
