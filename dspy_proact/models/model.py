@@ -274,7 +274,7 @@ class EmbeddedEngine:
         self._answer = stand_in
 
     async def complete(self, request: Request) -> Response:
-        """The answer; tokens are counted as four characters each."""
+        """The answer; tokens are counted as four characters each, and never as none: that is a server's that counts none."""
         await asyncio.sleep(0)  # as at a provider, other tasks go on meanwhile, and Ctrl-C is handled
         parts: Any = request.system or ""
         system = parts if isinstance(parts, str) else "\n".join(part.text for part in parts)
@@ -286,7 +286,7 @@ class EmbeddedEngine:
             model=EMBEDDED,
             message=Message(role="assistant", parts=(TextPart(text=answer),)),
             finish_reason="stop",
-            usage=Usage(input_tokens=prompt // 4, output_tokens=len(answer) // 4),
+            usage=Usage(input_tokens=max(1, prompt // 4), output_tokens=max(1, len(answer) // 4)),
         )
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:

@@ -28,7 +28,8 @@ STRICT, MACRO = "strict", "macro"
 """Columns of every benchmark beside the score over what was scored: that over all tried, and the mean of strata."""
 ROUNDED = 0.001
 """By how much two scores may differ that are rounded to a tenth of a percent."""
-_LONGEST_SOURCE = 200
+_LONGEST = 200
+"""Characters of a name or a URL."""
 _WANTED = "a JSON file of rows of others"
 
 
@@ -39,14 +40,14 @@ Columns = Mapping[str, tuple[float, float]]
 class AddedRow(OwnPart):
     """A row of others."""
 
-    model: Id
+    model: Id = Field(max_length=_LONGEST)
     scores: dict[str, float] = Field(min_length=1)
     """By the name of a column; shares are in [0, 1]."""
-    scored: int = Field(ge=0)
+    scored: int = Field(ge=1)
     """Cases with a score."""
     total: int = Field(ge=1)
     """Cases that were tried."""
-    judge: Id | None
+    judge: Id | None = Field(max_length=_LONGEST)
     """The model that graded; null where none did."""
     source: Id
     """Where the row is published, as a URL."""
@@ -62,8 +63,8 @@ class AddedRow(OwnPart):
             valid = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
         except ValueError:
             valid = False
-        if not valid or len(self.source) > _LONGEST_SOURCE or " " in self.source:
-            yield "source", f"no URL of at most {_LONGEST_SOURCE} characters with http or https, and without a user"
+        if not valid or len(self.source) > _LONGEST or " " in self.source:
+            yield "source", f"no URL of at most {_LONGEST} characters with http or https, and without a user"
         try:
             valid = date.fromisoformat(self.date).isoformat() == self.date
         except ValueError:
@@ -85,6 +86,9 @@ class AddedRow(OwnPart):
         lenient, strict = self.scores.get(headline), self.scores.get(STRICT)
         if lenient is None and strict is None:
             yield "scores", f"neither {headline} nor {STRICT}, by which the table is sorted"
+        most = self.scored / self.total
+        if headline == SCORE and lenient is None and strict is not None and strict > most + ROUNDED:
+            yield "scores.strict", f"is at most {most:.3f}, since {self.scored:,} of {self.total:,} have a score"
         if headline == SCORE and lenient is not None and strict is not None:
             # Of all that were tried, with 0 for what has no score, the mean is this.
             expected = lenient * self.scored / self.total

@@ -12,6 +12,7 @@ from pydantic import ValidationError, create_model
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
+from dspy_proact.cli.options.verb import typed
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import Settings
 from dspy_proact.types import Frozen
@@ -76,7 +77,8 @@ def read_settings(
     try:
         return kind.model_validate({**(before or {}), **values})
     except ValidationError as error:
-        raise UsageError(f"--set: {_own(error) or f'{of} cannot be set so'}") from error
+        flags = {f"--{line['loc'][0]}" for line in error.errors() if line["loc"]} & {*typed()}  # one of its own
+        raise UsageError(f"{next(iter(flags), '--set')}: {_own(error) or f'{of} cannot be set so'}") from error
 
 
 def plain(settings: Settings, name: str) -> Any:

@@ -116,6 +116,12 @@ def test_a_model_answers_the_inputs_of_rows_and_sees_neither_response_nor_furthe
     assert all(CANARY in sent.text for sent in server.of("judge"))
 
 
+def test_a_message_of_two_letters_is_no_message_of_which_nobody_counts_the_tokens(proact, tmp_path):
+    (tmp_path / "short.csv").write_text("input,response,label\nHi,Hello.,ok\n")
+    status, out, _ = proact("eval", "--corpus", tmp_path / "short.csv", "--scale", "bad,ok", "--out", "short")
+    assert (status, "assistant: 1 calls, 1 tokens in" in out, "counts no tokens" in out) == (0, True, False)
+
+
 def test_labels_without_an_order_have_no_mean_score_anywhere(proact, mine):
     wanted = ("--scale", "bad,ok,good,great", "--nominal", "--map", "input=text")
     status, out, _ = proact("eval", "--corpus", mine, *wanted, "--out", "run")
@@ -193,16 +199,18 @@ def test_ratings_of_other_responses_than_the_run_graded_are_refused(proact, mine
 
 
 def test_options_of_rows_are_settings_and_messages_name_the_options(proact, refused, mine):
-    assert (
-        "--map response=COLUMN"
-        in refused("agree", "--ratings", mine, *FOUR, "--map", "grade=label_ann", "--map", "response=x")
-        or True
+    assert "there is no column 'x', which is to be the response" in refused(
+        "agree", "--ratings", mine, *FOUR, "--map", "response=x"
     )
     err = refused("agree", "--ratings", mine, "--map", "input=text", "--map", "grade=label_ann")
     assert "--scale " in err
     assert "--nominal" in err
     err = refused("agree", "--ratings", mine, "--scale", "bad,ok,good,great")
     assert "--map input=COLUMN" in err
+    assert "Error: --scale: the level 'bad' is given twice" in refused(
+        "agree", "--ratings", mine, "--scale", "bad,ok,Bad"
+    )
+    assert "Error: --set: a scale has two" in refused("eval", "--benchmark", "rows", "--set", "scale=bad")
     assert "has no setting 'scale'" in refused("eval", "--benchmark", "probe", "--scale", "a,b")
 
 
