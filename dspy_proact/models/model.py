@@ -274,7 +274,7 @@ class EmbeddedEngine:
         self._answer = stand_in
 
     async def complete(self, request: Request) -> Response:
-        """The answer; tokens are counted as four characters each, and never as none: that is a server's that counts none."""
+        """The answer; tokens are counted as four characters each, at least one: no tokens are no count."""
         await asyncio.sleep(0)  # as at a provider, other tasks go on meanwhile, and Ctrl-C is handled
         parts: Any = request.system or ""
         system = parts if isinstance(parts, str) else "\n".join(part.text for part in parts)

@@ -55,20 +55,23 @@ def headline(summary: "Summary") -> Headline:
     if answers:
         # Their file is in the details: equal answers in another file are this run too.
         model, has = f"Answers of {name_or(summary.model_name, 'a model')}", "have"
+    of_corpus, part = summary.manifest.corpus.cases if summary.manifest else 0, list[str]()
+    if answers and answers.cases < of_corpus:
+        part = [f"A part of the corpus: the file has {answers.cases:,} of {of_corpus:,} {summary.nouns.cases}."]
     if summary.scored and not summary.ordered:
         counts = Counter(outcome.label for outcome in summary.scored).most_common()
         most = ", ".join(f"{label} {count:,}" for label, count in counts[:_MOST_LABELS])
         others = sum(count for _, count in counts[_MOST_LABELS:])
         text = f"{begin}{model} {has} {most}{f' and {others:,} other labels' if others else ''} on {of_cases}{end}"
         unscored = [f"Without a label: {listed(states)}."] if states else []
-        return Headline(text, count=len(summary.scored), caveats=(*unscored, *caveats(summary)))
+        return Headline(text, count=len(summary.scored), caveats=(*part, *unscored, *caveats(summary)))
     if not summary.scored:
         text = f"{begin}{model} {has} no score, with {of_cases} scored{end}"
-        return Headline(text, count=0, caveats=(f"Without a score: {listed(states)}.", *caveats(summary)))
+        return Headline(text, count=0, caveats=(*part, f"Without a score: {listed(states)}.", *caveats(summary)))
     if score.value is None:
         text = f"{begin}{model} {has} no mean over {summary.nouns.strata}: {score.reason}, with {of_cases} scored{end}"
         unscored = [f"Not in the score: {listed(states)}."] if states else []
-        return Headline(text, number=score, count=len(summary.scored), caveats=(*unscored, *caveats(summary)))
+        return Headline(text, number=score, count=len(summary.scored), caveats=(*part, *unscored, *caveats(summary)))
     by_stratum, further = summary.leading is summary.macro, ""
     for measure in (measure for measure in summary.shown_measures() if measure.name == summary.reporting.beside):
         value = summary.measured(summary.outcomes, by_stratum)[measure.name].value
@@ -77,14 +80,8 @@ def headline(summary: "Summary") -> Headline:
     result = f"{share(score.value)} of 100 ({interval(score)}){further}{mean}"
     rows = counted(summary.manifest.corpus.rows, summary.nouns.row, summary.nouns.rows) if summary.manifest else ""
     learned_on = (summary.manifest and summary.manifest.learned_on) or 0
-    of_corpus = summary.manifest.corpus.cases if summary.manifest else 0
-    part = answers is not None and answers.cases < of_corpus
     reserved = (
-        (
-            part,
-            f"A part of the corpus: the file has {answers.cases if answers else 0:,} of {of_corpus:,} "
-            f"{summary.nouns.cases}.",
-        ),
+        *((True, sentence) for sentence in part),
         (learned_on, f"Compiled on {learned_on:,} of these {rows}: {_NO_TEST}."),
         *((True, line) for line in marked(score)),
         (states, f"Not in the score: {listed(states)}."),

@@ -181,6 +181,17 @@ def test_the_forecast_counts_the_judge_alone(proact):
     assert document["assumption"] is None, "the judge's prompts hold the answers, which are there"
 
 
+def test_answers_without_a_score_or_without_an_order_are_a_part_of_the_corpus_too(proact):
+    Path("blank.csv").write_text("trigger,reply\n" + "".join(f"{key},\n" for key in KEYS[:3]), "utf-8")
+    out = unwrapped(proact(*answered("blank.csv", "--out", "run"))[1])
+    assert ("have no score" in out, "A part of the corpus: the file has 3 of 49 triggers." in out) == (True, True)
+    Path("rows.csv").write_text("key,input,response\na,Where is it?,Soon.\nb,When?,Later.\n", "utf-8")
+    Path("one.csv").write_text("key,response\na,Soon.\n", "utf-8")
+    rows = ("--corpus", "rows.csv", "--scale", "sorry,soon", "--nominal", "--judge", "embedded", "--out", "rows")
+    out = unwrapped(proact("eval", "--answers", "one.csv", "--as", "mine", *rows)[1])
+    assert ("have soon 1" in out, "A part of the corpus: the file has 1 of 2 rows." in out) == (True, True), out
+
+
 def test_blank_answers_are_not_counted_as_done_and_equal_answers_in_another_file_are_the_same_run(proact):
     text = Path(table(count=6)).read_text("utf-8").splitlines()
     Path("blank.csv").write_text("\n".join([*text[:-2], *(f'{key}," "' for key in KEYS[4:6])]), "utf-8")
