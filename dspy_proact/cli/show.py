@@ -137,7 +137,8 @@ def show(run: Path, choice: _Choice, chosen: BenchmarkChoice, as_json: bool) -> 
         raise UsageError(f"--transcript{'' if fault.startswith('and') else ':'} {fault}")
     chosen.require(*filter(None, (run, choice.beside)))
     check = as_json or bool(choice.trigger or choice.beside)
-    shown, other = ShownRun(run, check), ShownRun(choice.beside, check) if choice.beside else None
+    shown = ShownRun(run, check, chosen)
+    other = ShownRun(choice.beside, check, chosen) if choice.beside else None
     if choice.trigger is None:
         _list(shown, other, choice, as_json)
     elif choice.transcript:

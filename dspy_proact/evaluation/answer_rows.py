@@ -58,6 +58,13 @@ class _Layout:
     epoch: str | None
 
 
+def plain_field(form: type[BaseModel]) -> str | None:
+    """The field of an answer that a plain text is; None where an answer is more than a text."""
+    texts = [name for name, field in form.model_fields.items() if field.annotation is str]
+    needed = [name for name, field in form.model_fields.items() if field.is_required()]
+    return texts[0] if len(texts) == 1 and needed in ([], texts) else None
+
+
 class AnswerRows:
     """Reads rows of answers to the cases of a corpus.
 
@@ -81,10 +88,7 @@ class AnswerRows:
         for role, column in columns.items():
             if role not in roles:
                 raise UsageError(f"`columns={role}={column}`: {role!r} is none of {', '.join(roles)}")
-        texts = [name for name, field in self._form.model_fields.items() if field.annotation is str]
-        needed = [name for name, field in self._form.model_fields.items() if field.is_required()]
-        # The field that a plain text is; None where an answer is more than a text.
-        self._text = texts[0] if len(texts) == 1 and needed in ([], texts) else None
+        self._text = plain_field(self._form)
 
     def read(self, rows: Iterable[Line]) -> Iterator[AnswerRow]:
         """The answers in the order of the rows; an answer that stands twice comes once.

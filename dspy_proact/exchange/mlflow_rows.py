@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from dspy_proact.evaluation.answer_rows import plain_field
 from dspy_proact.evaluation.registry import find_benchmark
 from dspy_proact.exchange.case import ExportedCase, exported_cases
 from dspy_proact.kept import replacing
@@ -27,9 +28,7 @@ def export_mlflow(folder: RunFolder, summary: Summary, path: Path) -> Sequence[s
     events = latest(folder.events())
     answers = {(key.case, key.epoch): event.answer for key, event in events.items() if key.stage == "response"}
     declared = find_benchmark(summary.benchmark)
-    needed = (
-        [name for name, field in declared.answer_type.model_fields.items() if field.is_required()] if declared else []
-    )
+    text = plain_field(declared.answer_type) if declared else "text"
     kept, left, controls = 0, 0, 0
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         file.write("[")
@@ -40,11 +39,9 @@ def export_mlflow(folder: RunFolder, summary: Summary, path: Path) -> Sequence[s
             elif answer is None:
                 left += 1
             else:
-                plain = isinstance(answer.get("text"), str) and needed in ([], ["text"])
-                outputs = answer["text"] if plain else answer
                 row = {
                     "inputs": _inputs(case),
-                    "outputs": outputs,
+                    "outputs": answer[text] if text and isinstance(answer.get(text), str) else answer,
                     "expectations": _expectations(case, summary, records),
                 }
                 file.write(f"{',' if kept else ''}\n{json.dumps(row | {'tags': dict(_tags(case, summary))})}")

@@ -69,6 +69,7 @@ def test_files_of_answers_are_read_as_it_reads_them_and_those_of_several_models_
     registry._of_file.cache_clear()
     document = json.loads(proact("report", *NAMED, "acme.jsonl", "--json")[1])
     assert (document["run"]["model"], document["messages"]["pending"]) == ("acme", 1)  # no verdict is in the file
+    assert "We call you tomorrow." in proact("show", *NAMED, "acme.jsonl")[1]
     status, _, err = proact("report", *NAMED, "acme-nova.jsonl")
     assert (status, "acme-nova.jsonl: holds answers of 2 models; `rejudge` makes a run of each" in err) == (2, True)
 

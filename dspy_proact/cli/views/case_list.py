@@ -12,8 +12,8 @@ import click
 from rich.cells import cell_len, set_cell_size
 
 from dspy_proact.cli.options.arguments import with_options_of_models
-from dspy_proact.cli.options.benchmark import LEFT_OUT
-from dspy_proact.cli.options.paths import is_results, summary_of
+from dspy_proact.cli.options.benchmark import LEFT_OUT, BenchmarkChoice
+from dspy_proact.cli.options.paths import is_results
 from dspy_proact.evaluation.inspect_run import run_at
 from dspy_proact.plain_text import printable
 from dspy_proact.runs import CONTROL, Outcome, cause_lines, causes_of, controls_of, read_run
@@ -43,10 +43,10 @@ class ShownRun:
     worst, those of control cases after the others.
     """
 
-    def __init__(self, path: Path, check: bool):
+    def __init__(self, path: Path, check: bool, chosen: BenchmarkChoice):
         self.path, self._run = path, None
         if is_results(path):
-            source = summary_of(path)
+            source = chosen.summary(path)
             self.benchmark, self.name, manifest = source.benchmark, source.model_name, None
             outcomes = (*source.outcomes, *source.controls.outcomes)
         else:
