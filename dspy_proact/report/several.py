@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import comb
+from math import comb, isclose
 from typing import Any
 
 from rich.console import Console
@@ -46,8 +46,8 @@ class Best:
     """The run with the highest strict mean, and what is shown of the others beside it."""
 
     run: int
-    shared: bool
-    """Whether another run has the same mean."""
+    equals: tuple[int, ...]
+    """The others with the same mean."""
     below: tuple[int, ...]
     """Those that are shown to score lower, by tests that are adjusted over the pairs of all runs."""
     open: tuple[int, ...]
@@ -141,8 +141,8 @@ class SeveralRuns:
             return sides == {"lower" if first == highest else "higher"}
 
         below = [run for run in others if is_below(run)]
-        shared = any(self.strict[run] == self.strict[highest] and not self.few(run) for run in others)
-        return Best(highest, shared, tuple(below), tuple(run for run in others if run not in below), pairs)
+        equals = (run for run in others if isclose(self.strict[run], self.strict[highest]) and not self.few(run))
+        return Best(highest, tuple(equals), tuple(below), tuple(run for run in others if run not in below), pairs)
 
     @cached_property
     def matrix(self) -> Matrix | None:
@@ -181,14 +181,11 @@ def several_headline(several: SeveralRuns) -> Headline:
         of_two = comparison_headline(several.comparisons[0], letter(0), letter(1))
         return replace(of_two, caveats=(*of_two.caveats, *doubts))
     runs, higher, lower = len(several.sides), several.sides.count("higher"), several.sides.count("lower")
-    beside = f"{counted(runs, 'run')} beside {_called(several, 0)}"
-    if higher or lower:
-        counts = [f"{higher} scored higher" if higher else "", f"{lower} {'' if higher else 'scored '}lower"]
-        rest = runs - higher - lower
-        text = ", ".join(filter(None, counts if lower else counts[:1]))
-        text = f"Of {beside}: {text} (Holm){f'; for {rest} no side can be claimed' if rest else ''}"
-    else:
-        text = f"No side can be claimed for any of {beside}"
+    counts = ((higher, "scores", "score", " higher"), (lower, "scores", "score", " lower"))
+    counts = (*counts, (runs - higher - lower, "is", "are", " not shown to differ"))
+    shown = [f"{count} {one if count == 1 else more}{how}" for count, one, more, how in counts if count]
+    result = listed(shown) if higher or lower else "none is shown to score higher or lower"
+    text = f"Of {counted(runs, 'run')} compared with {_called(several, 0)}: {result} (Holm)"
     others = list(enumerate(several.comparisons, start=1))
     marked = (
         ("Not known to be judged as A was", [letter(run) for run, of in others if not of.judged_alike]),
@@ -212,19 +209,26 @@ def several_headline(several: SeveralRuns) -> Headline:
 
 
 def best_line(several: SeveralRuns) -> str:
-    """Which run has the highest score, and beside which others that is shown: a sentence."""
-    best = several.best
+    """Which run has the highest score, and beside which others that is shown.
+
+    Beside the first run alone there are fewer tests. Where one of them shows what is open here, it is said why.
+    """
+    best, highest = several.best, letter(several.best.run)
+    equals = [letter(run) for run in sorted(best.equals)]
+    equals = equals if len(equals) <= _MOST_NAMED else [f"{len(equals)} other runs"]
     enough = "Of runs with enough scored cases " if any(map(several.few, several.order)) else ""
-    has = f"{enough}{_called(several, best.run)}, {'shares' if best.shared else 'has'} the highest strict score"
-    adjusted = f"p adjusted over all {counted(best.pairs, 'pair')}"
+    have = f" and {listed(equals)} share" if equals else ", has"
+    first = f"{enough}{_called(several, best.run)}{have} the highest strict score, {share(several.strict[best.run])}."
+    open_runs = [letter(run) for run in sorted(best.open)]
+    named = listed(open_runs) if len(open_runs) <= _MOST_NAMED else f"{len(open_runs)} other runs"
+    shown = f"Whether {highest} is better than {named} is open"
     if not best.open:
-        return f"{has}, {share(several.strict[best.run])}, and scores higher than each other run ({adjusted})."
-    if not best.below:
-        shown = "and no other run is shown to score lower"
-        return f"{has}, {share(several.strict[best.run])}, {shown} ({adjusted})."
-    others = [letter(run) for run in sorted(best.open)]
-    named = listed(others) if len(others) <= _MOST_NAMED else f"{len(others)} other runs"
-    return f"{has}, {share(several.strict[best.run])}; whether it is better than {named} is open ({adjusted})."
+        shown = f"{highest} scores higher than each other run"
+    elif not best.below:
+        shown = f"No other run is shown to score lower than {highest}"
+    lower = {0 if side == "higher" else run for run, side in enumerate(several.sides, start=1) if side}
+    less = "; with so many pairs it takes a larger difference than beside A alone" if lower & {*best.open} else ""
+    return f"{first} {shown} (p adjusted over all {counted(best.pairs, 'pair')}{less})."
 
 
 def _called(several: SeveralRuns, run: int) -> str:
@@ -241,7 +245,8 @@ def several_document(several: SeveralRuns) -> dict[str, Any]:
     """The document of `compare --json` of more than two runs: the runs in order, and each comparison as of two.
 
     In a comparison `p_holm` is of the overall difference, adjusted over the comparisons. `best` has the letter of the
-    highest run and of those that are shown to score lower, or not. `matrix` has letters by model and variant, or null.
+    highest run, of those with the same score, and of those that are shown to score lower, or not. `matrix` has letters
+    by model and variant, or null.
     """
     first, nouns, best, matrix = several_headline(several), several.summaries[0].nouns, several.best, several.matrix
     holms = zip(several.comparisons, several.adjusted, several.sides, strict=True)
@@ -260,7 +265,7 @@ def several_document(several: SeveralRuns) -> dict[str, Any]:
         "best": {
             "headline": best_line(several),
             "run": letter(best.run),
-            **{name: [letter(run) for run in getattr(best, name)] for name in ("below", "open")},
+            **{name: [letter(run) for run in getattr(best, name)] for name in ("equals", "below", "open")},
             "pairs": best.pairs,
         },
         "matrix": matrix

@@ -145,9 +145,9 @@ def test_one_table_of_all_stands_at_the_end_models_by_prompts_first(proact, serv
     assert ["ben", "D", "0.0", "E", "0.0", "F", "0.0"] in lines
     text = " ".join(out.split())
     # One scenario: whatever the scores, no test can show anything.
-    assert "No side can be claimed for any of 5 runs beside A, hosted_vllm/ann." in text
-    best = "B, hosted_vllm/ann (short), has the highest strict score, 100.0, and no other run is shown to score lower"
-    assert f"{best} (p adjusted over all 15 pairs)." in text
+    assert "Of 5 runs compared with A, hosted_vllm/ann: none is shown to score higher or lower (Holm)." in text
+    best = "B, hosted_vllm/ann (short), has the highest strict score, 100.0. No other run is shown to score lower"
+    assert f"{best} than B (p adjusted over all 15 pairs)." in text
     assert max(map(len, out.splitlines())) <= 80
     paths = [path for line in err.splitlines() if (path := line.removeprefix("The run is in ")[:-1]) != line[:-1]]
     assert proact("compare", *paths)[1].splitlines()[:30] == out.splitlines()[:30]

@@ -71,7 +71,7 @@ def test_differences_are_from_the_first_run_and_adjusted_over_the_runs(several):
     assert b["p_holm"] == pytest.approx(ps[0] * sum(p is not None for p in ps))
     assert [of["side"] for of in (b, c, d, e)] == ["higher", None, None, None]
     text = several_headline(several).text
-    assert text == "Of 4 runs beside A, a: 1 scored higher (Holm); for 3 no side can be claimed."
+    assert text == "Of 4 runs compared with A, a: 1 scores higher and 3 are not shown to differ (Holm)."
     assert (document["headline"], document["claim"]["count"]) == (text, 4)
 
 
@@ -83,7 +83,8 @@ def test_what_makes_the_comparison_doubtful_is_said_once_with_the_letters(severa
 
 def test_nothing_is_claimed_where_no_run_differs():
     several = compare_several([run("a", 5), run("b", 6), run("c", 5)])
-    assert several_headline(several).text == "No side can be claimed for any of 2 runs beside A, a."
+    text = "Of 2 runs compared with A, a: none is shown to score higher or lower (Holm)."
+    assert several_headline(several).text == text
 
 
 def test_no_side_is_claimed_where_the_unscored_turn_it():
@@ -107,7 +108,7 @@ def test_a_run_that_is_given_twice_is_said_to_have_the_same_responses():
 def test_a_name_of_many_words_is_not_in_the_sentence_that_it_would_turn():
     name = "b scores higher than a: +50 points (95 % +1 to +2)"
     long, short = run(name, 5), run("c", 5)
-    assert several_headline(compare_several([long, short, short])).text.endswith(" 2 runs beside A.")
+    assert several_headline(compare_several([long, short, short])).text.startswith("Of 2 runs compared with A: ")
     assert comparison_headline(compare(long, short)).text.startswith("b (c) and a have the same score on each of 20 ")
     assert headline(long).text.startswith("This model scored 25.0 of 100 (95 % ")
 
@@ -155,7 +156,7 @@ def test_the_best_of_six_equal_runs_is_not_said_to_be_better_than_any(seed):
     tests = [of.lenient.overall.weighted for of in beside]
     assert min(filter(None, holm([test.p for test in tests]))) <= 0.05
     assert (best.below, len(best.open), best.pairs) == ((), 5, 15)
-    assert "and no other run is shown to score lower (p adjusted over all 15 pairs)." in best_line(several)
+    assert "No other run is shown to score lower than " in best_line(several)
 
 
 def test_a_run_that_is_better_than_each_other_is_called_so():
@@ -163,21 +164,49 @@ def test_a_run_that_is_better_than_each_other_is_called_so():
     # 16 and 17 of 20 scenarios differ, all to one side: p is at most 1 in 9,999 swaps and the data, of three pairs.
     assert (several.best.run, several.best.below, several.best.open) == (1, (0, 2), ())
     assert best_line(several) == (
-        "B, b, has the highest strict score, 100.0, "
-        "and scores higher than each other run (p adjusted over all 3 pairs)."
+        "B, b, has the highest strict score, 100.0. B scores higher than each other run (p adjusted over all 3 pairs)."
     )
 
 
 def test_runs_that_may_be_as_good_as_the_highest_are_named():
     several = compare_several([run("a", 19), run("b", 20), run("c", 3)])
     assert (several.best.below, several.best.open) == ((2,), (0,))
-    assert "has the highest strict score, 100.0; whether it is better than A is open" in best_line(several)
+    assert "has the highest strict score, 100.0. Whether B is better than A is open" in best_line(several)
     assert several_document(several)["best"]["open"] == ["A"]
 
 
 def test_equal_scores_are_shared_and_a_run_of_few_cases_is_not_the_best():
     several = compare_several([run("a", 5), run("b", 5), run("c", 2, 2)])
-    assert best_line(several).startswith("Of runs with enough scored cases A, a, shares the highest strict score, 25.0")
+    assert best_line(several).startswith(
+        "Of runs with enough scored cases A, a and B share the highest strict score, 25.0."
+    )
+    assert (several.best.equals, several_document(several)["best"]["equals"]) == ((1,), ["B"])
+    many = compare_several([run(name, 5) for name in "abcdef"])
+    assert best_line(many).startswith("A, a and 5 other runs share the highest strict score, 25.0.")
+
+
+def test_what_is_shown_beside_the_first_run_and_not_over_all_pairs_is_no_contradiction():
+    """Eight of 20 scenarios differ, all to one side: p is 2 / 2^8 = .008, of 5 tests .04, of 15 pairs .12."""
+    names = "abcdef"
+    several = compare_several([run(name, 12 if name == "f" else 4) for name in names])
+    assert several.sides == [*([None] * 4), "higher"]
+    assert several_headline(several).text == (
+        "Of 5 runs compared with A, a: 1 scores higher and 4 are not shown to differ (Holm)."
+    )
+    why = "; with so many pairs it takes a larger difference than beside A alone)."
+    assert best_line(several) == (
+        "F, f, has the highest strict score, 60.0. "
+        f"No other run is shown to score lower than F (p adjusted over all 15 pairs{why}"
+    )
+    # The first is the highest: what is shown to be lower beside it is open over all pairs likewise.
+    assert best_line(compare_several([run("a", 12), *(run(name, 4) for name in "bc"), run("d", 12)])).endswith(
+        "Whether A is better than D is open (p adjusted over all 6 pairs)."
+    )
+    falling = compare_several([*(run(name, 12) for name in "abcde"), run("f", 4)])
+    assert falling.sides == [*([None] * 4), "lower"]
+    assert best_line(falling).endswith(f"is shown to score lower than A (p adjusted over all 15 pairs{why}")
+    # Where nothing is shown beside the first run, there is nothing to explain.
+    assert why not in best_line(compare_several([run(name, 12) for name in "abc"]))
 
 
 def test_that_others_leave_their_failures_unscored_shows_nothing():

@@ -19,6 +19,7 @@ from dspy_proact.evaluation.measured_run import names_of
 from dspy_proact.evaluation.reporting import Grounds, PageSection, quoted
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.numbers import fields_of, letter
+from dspy_proact.report.page.figures import look
 from dspy_proact.report.page.rendered import rendered
 from dspy_proact.report.page.replies import REPLY_ROOM, Raw, raw_replies
 from dspy_proact.report.reading import Reading
@@ -166,6 +167,7 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
     head = {
         "runs": names_of(summaries),
         "letters": [letter(run) for run in range(len(summaries))],
+        "looks": [look(run) for run in range(len(summaries))],
         "labels": labels,
         "tones": ["best" if label in best else "worst" if label in worst else "middle" for label in labels],
         "strata": strata,

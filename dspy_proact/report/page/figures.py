@@ -107,11 +107,23 @@ def _flat(path: tuple[Step | Path, ...]) -> Iterator[Step]:
 
 
 _COLOURS = 6
+_MARKS = ("", "striped", "dotted")
+"""What tells runs of one colour from each other beside their letters: nothing, lines across it, dots on it."""
 
 
 def colour(run: int) -> int:
-    """The number of a run's colour; a seventh run has the first's, and a letter of its own."""
+    """The number of a run's colour; a seventh run has the first's, and another `mark`."""
     return run % _COLOURS
+
+
+def mark(run: int) -> str:
+    """What stands on a run's colour, a class of page.css; a nineteenth run has the first's, and its own letter."""
+    return _MARKS[run // _COLOURS % len(_MARKS)]
+
+
+def look(run: int) -> str:
+    """Colour and mark of a run, as classes of page.css."""
+    return f"run-{colour(run)} {mark(run)}".strip()
 
 
 PAGE = "dspy_proact.report.page"

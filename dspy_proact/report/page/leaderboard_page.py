@@ -9,7 +9,7 @@ from dspy_proact.plain_text import encodable
 from dspy_proact.report.leaderboard import Leaderboard, own_name
 from dspy_proact.report.leaderboard_text import leaderboard_document, leaderboard_headline, legend
 from dspy_proact.report.numbers import letter
-from dspy_proact.report.page.figures import PAGE, Cited, colour, one_file, page_text, templates
+from dspy_proact.report.page.figures import PAGE, Cited, colour, look, one_file, page_text, templates
 from dspy_proact.report.page.scatter import clipped
 from dspy_proact.report.summary import Summary
 from dspy_proact.stand_in import stand_in_note
@@ -19,7 +19,7 @@ from dspy_proact.stats import Headline
 def leaderboard_page(board: Leaderboard) -> str:
     """The page of a leaderboard, as HTML that needs no other file."""
     shown = _LeaderboardPage(board)
-    functions = (colour, legend, letter, own_name, short)
+    functions = (colour, legend, letter, look, own_name, short)
     own = {function.__name__: function for function in functions}
     template = templates().get_template("leaderboard.html")
     return encodable(one_file(template, page_text(PAGE, "page.css"), "", "", page=shown, cited=shown.cited, **own))

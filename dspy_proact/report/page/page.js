@@ -8,7 +8,6 @@
   const EXCERPT = 200; // characters of the last message that a folded conversation shows
   const KEPT = 256; // chunks that stay open
   const BREATH = 40; // milliseconds after which a search lets the page be drawn
-  const COLOURS = 6; // of runs
   const UNVERIFIED = 1, UNSCORED = 2, DIFFERENT = 4;
   const STATES = { "-1": "unscored", "-2": "pending", "-3": "not asked" };
   // Marks from the ninth on stand on those before them and would cover the lines above.
@@ -185,7 +184,7 @@
 
   // The colour and the letter of a run.
   function lettered(run) {
-    return [element("span", `swatch run-${run % COLOURS}`), element("span", "letter", head.letters[run]), " "];
+    return [element("span", `swatch ${head.looks[run]}`), element("span", "letter", head.letters[run]), " "];
   }
 
   function flag(text) {
@@ -473,7 +472,7 @@
         answer.truncated ? flag("cut at the token limit") : null,
         answer.rephrased ? flag("asked with other wording") : null,
         answer.awaited ? flag(`${answer.awaited} verdicts pending`) : null),
-      missing ? element("p", "quiet", "No response.") : element("div", `response run-${run % COLOURS}`, ...response(answer, texts)),
+      missing ? element("p", "quiet", "No response.") : element("div", `response ${head.looks[run]}`, ...response(answer, texts)),
       answer.images ? element("div", "shots", ...answer.images.map((shot) => image(shot, texts))) : null,
       ...verdicts.map((one) => verdict(one, only, several, texts)),
       ...(answer.unread || []).map(([judge, why]) => element("p", "quiet", isolated(judge || "the benchmark"), `: no verdict, ${why}`)),

@@ -23,7 +23,18 @@ from dspy_proact.report.leaderboard_text import leaderboard_document, legend
 from dspy_proact.report.measured import SMALL
 from dspy_proact.report.numbers import letter, share
 from dspy_proact.report.page.cases import block, longest_text
-from dspy_proact.report.page.figures import PAGE, Cited, Step, colour, one_file, page_text, pointer, templates
+from dspy_proact.report.page.figures import (
+    PAGE,
+    Cited,
+    Step,
+    colour,
+    look,
+    mark,
+    one_file,
+    page_text,
+    pointer,
+    templates,
+)
 from dspy_proact.report.page.method import method
 from dspy_proact.report.page.scatter import ScatterPoint, clipped, scatter_svg
 from dspy_proact.report.several import SeveralRuns, best_line, compare_several, several_document, several_headline
@@ -44,7 +55,21 @@ def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
     """
     shown = _Page(tuple(summaries), tuple(by))
     data = Markup("\n".join(block(shown.summaries, shown.longest)))
-    functions = (best_line, cautions, colour, legend, letter, method, own_name, pointer, share, short, warnings)
+    functions = (
+        best_line,
+        cautions,
+        colour,
+        legend,
+        letter,
+        look,
+        mark,
+        method,
+        own_name,
+        pointer,
+        share,
+        short,
+        warnings,
+    )
     own = {function.__name__: function for function in functions}
     style, script = page_text(PAGE, "page.css"), page_text(PAGE, "page.js")
     template = templates().get_template("page.html")
@@ -191,6 +216,7 @@ class _Page:
                 summary.scores(gain).weighted,
                 colour=f"var(--run-{colour(run)})",
                 letter=letter(run),
+                mark=mark(run),
             )
             for run, summary in enumerate(self.summaries)
         ]

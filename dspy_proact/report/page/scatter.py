@@ -32,6 +32,8 @@ class ScatterPoint:
     """A colour of its own, as CSS writes it, which fills it; without one it has that of marked or of other points."""
     letter: str = ""
     """Its name in the picture; without one it has a number."""
+    mark: str = ""
+    """`striped` and `dotted` have an outline of the colour alone, the second a broken one."""
 
     def __post_init__(self):
         for estimate in (self.x, self.y):

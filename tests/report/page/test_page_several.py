@@ -96,4 +96,38 @@ def test_models_by_prompts_come_first_the_bare_model_first_and_the_highest_in_bo
             [["E", "83.3"], ["D", "66.7"], ["F", "100.0"]],
         ]
         assert page.locator(".matrix .highest").inner_text().startswith("F 100.0")
+        assert page.locator(".matrix .highest").count() == 1
         assert "F, openai/ben (short), has the highest strict score" in page.inner_text("#glance")
+
+
+@pytest.fixture(scope="module")
+def fourteen(tmp_path_factory, paged):
+    """Two models with seven prompts each; the last runs of both pass all, and no other does."""
+    folder, cases, runs = tmp_path_factory.mktemp("fourteen"), spread(8), list[Path]()
+    for model in ("openai/ann", "openai/ben"):
+        for number in range(7):
+            grades = ["PASS" if n % 7 <= number else "FAIL" for n in range(len(cases))]
+            path = folder / f"{len(runs)}"
+            named = {"program": "prompt", "prompt": f"hash of {number}"}
+            run_of(path, zip(cases, grades, strict=True), model=model, variant=f"p{number}", assistant=named)
+            runs.append(path)
+    return paged(*runs)
+
+
+def test_runs_with_the_same_highest_score_are_all_bold(browser, fourteen):
+    with visit(browser, fourteen) as page:
+        highest = [text.split()[0] for text in page.locator(".matrix .highest").all_inner_texts()]
+        assert highest == ["G", "N"]
+        assert "G, openai/ann (p6) and N share the highest strict score, 100.0." in page.inner_text("#glance")
+
+
+def test_a_colour_that_comes_again_has_another_mark_in_tables_legend_and_bars(browser, fourteen):
+    look = "all => all.map(e => { const of = getComputedStyle(e); return of.backgroundColor + of.backgroundImage; })"
+    bars = "all => all.map(e => [...e.querySelectorAll('rect')].map(r => getComputedStyle(r).fill).join())"
+    with visit(browser, fourteen) as page:
+        assert len(set(page.locator(".legend .swatch").evaluate_all(look))) == 14
+        assert len(set(page.locator(".matrix .swatch").evaluate_all(look))) == 14
+        assert len(set(page.locator(".plot .bar").evaluate_all(bars))) == 14
+        assert page.locator("#striped, #dotted").count() == 2
+        # Their letters stand at each bar as well.
+        assert {*"ABCDEFGHIJKLMN"} <= {*page.locator(".plot .letter").all_text_contents()}
