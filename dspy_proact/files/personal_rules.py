@@ -22,6 +22,14 @@ Check = Callable[[re.Match[str]], str | None]
 """The part of a match that is taken out, from the beginning of its group `x`, or of all of it; None where it is not."""
 
 
+_PLAIN = (
+    {0xFF01 + offset: chr(0x21 + offset) for offset in range(0x5E)}
+    | dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2212\ufe63"), "-")
+    | dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f\u3000"), " ")
+)
+"""Full-width letters and digits, hyphens and blanks that word processors write, as a keyboard has them; one for one."""
+
+
 @dataclass(frozen=True)
 class PersonalRule:
     """One pattern, and what of a match is taken out."""
@@ -32,7 +40,7 @@ class PersonalRule:
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Start and end of what the rule finds in a text, in order."""
-        for match in self.pattern.finditer(text):
+        for match in self.pattern.finditer(text if text.isascii() else text.translate(_PLAIN)):
             if taken := self.check(match):
                 start = match.start("x" if "x" in self.pattern.groupindex else 0)
                 yield start, start + len(taken)

@@ -32,6 +32,8 @@ TAKEN = [
     ("Telefon: 089 / 123 45 67.", "Telefon: [PHONE 1]."),
     ("call (415) 555-2671 or 020 7946 0958", "call [PHONE 1] or [PHONE 2]"),
     ("card 4111 1111 1111 1111 ok", "card [CARD 1] ok"),  # Luhn: 30 of 10
+    ("card 4111\u00a01111\u202f1111\u20111111 ok", "card [CARD 1] ok"),
+    ("mail \uff41nn\uff20x\uff0eexample, call +49\u00a0171\u20131234567", "mail [EMAIL 1], call [PHONE 1]"),
     ("IBAN DE89 3704 0044 0532 0130 00 und so", "IBAN [IBAN 1] und so"),
     ("from 203.0.113.7 and 2001:db8::ff00:42:8329", "from [IP 1] and [IP 2]"),
     ("see https://shop.example/r?user=anna&t=1.", "see [URL 1]."),
