@@ -5,6 +5,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
+from dspy_proact.errors import UsageError
+from dspy_proact.plain_text import shown
+
 Classification = Literal["f1", "precision", "recall", "balanced_accuracy", "kappa"]
 """A statistic of predictions that are true or false, as `stats.classification` makes it."""
 STATEFUL = "stateful"
@@ -75,3 +78,10 @@ class Quote(Frozen):
     def counts(self) -> bool:
         """Whether it is evidence: it stands in the response, and is not too short."""
         return self.start is not None and not self.short
+
+
+def require_name(name: str) -> None:
+    """Raise a `UsageError` for what nobody who answers can be called."""
+    if name == "embedded" or not name.strip() or not name.isprintable():
+        problem = "is the name of the stand-in" if name == "embedded" else "is no name"
+        raise UsageError(f"`as={shown(name)}`: {problem}; name who answered")

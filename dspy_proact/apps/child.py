@@ -7,7 +7,6 @@ the one that ends its process again fails.
 """
 
 import asyncio
-import hashlib
 import json
 import os
 import signal
@@ -21,6 +20,7 @@ from typing import Any
 
 from dspy_proact.apps.app import AppReply, AppRequest
 from dspy_proact.apps.returned import reply_of
+from dspy_proact.apps.sources import hash_of_sources
 from dspy_proact.apps.worker import CLOSED, LONGEST
 from dspy_proact.errors import AppError, SetupFault, UsageError
 from dspy_proact.models.endpoint import keys_of_environment
@@ -38,12 +38,12 @@ class FileApp:
     """What a Python file has under a name, asked in a child process; raises a `UsageError` where there is no file.
 
     Attributes:
-        name: File and name, without the folder.
+        name: What a person calls it, else file and name without the folder.
     """
 
-    def __init__(self, path: Path, attribute: str):
+    def __init__(self, path: Path, attribute: str, name: str | None = None):
         self.path, self._attribute = path.absolute(), attribute
-        self.name = f"{path.name}:{attribute}"
+        self.name = name or f"{path.name}:{attribute}"
         self._sha256 = self._hash()
         self._children = list["_Child"]()
         self._starting: asyncio.Task[_Child] | None = None
@@ -51,15 +51,14 @@ class FileApp:
         self._alone: asyncio.Semaphore | None = None
 
     def fingerprint(self) -> str:
-        """sha256 of the file's bytes and the name; what the file imports is not in it."""
+        """sha256 of the file, of what it is seen to import from its folder, and of the name in it."""
         return self._sha256
 
     def _hash(self) -> str:
         try:
-            content = self.path.read_bytes()
+            return hash_of_sources(self.path, self._attribute)
         except OSError as error:
             raise UsageError(f"`app` {self.path}: cannot be read: {error.strerror}") from error
-        return hashlib.sha256(content + b"\0" + self._attribute.encode()).hexdigest()
 
     async def answer(self, request: AppRequest, /) -> AppReply:
         """Answer a request in the child, which is started with the first one."""
@@ -84,6 +83,8 @@ class FileApp:
             if error.unclear:
                 self._suspects.add(mark)
             raise
+        if "fault" in outcome:
+            raise SetupFault(f"`app` {self.name}: {outcome['fault']}")
         if "error" in outcome:
             detail = redacted(str(outcome.get("detail", "")), spellings(keys_of_environment()))
             raise AppError(str(outcome["error"]), detail)
@@ -103,7 +104,8 @@ class FileApp:
 
     async def _start(self, alone: bool = False) -> "_Child":
         if self._hash() != self._sha256:
-            raise SetupFault(f"`app` {self.path}: was changed since the run began; the same command makes another run")
+            problem = "it, or what it imports, was changed since the run began; the same command makes another run"
+            raise SetupFault(f"`app` {self.path}: {problem}")
         self._children = [child for child in self._children if not child.is_gone]
         child = await _Child.started(self.path, self._attribute, alone)
         self._children.append(child)
@@ -171,8 +173,8 @@ class _Child:
 
     @property
     def is_free(self) -> bool:
-        """Whether it takes further requests; one that still imports its file takes none, and may be alone."""
-        return self.ready.done() and not self.is_gone and not self._left
+        """Whether it takes further requests; one that imports its file, or could not, takes none, and may be alone."""
+        return self.ready.done() and not self.ready.result() and not self.is_gone and not self._left
 
     @property
     def is_idle(self) -> bool:

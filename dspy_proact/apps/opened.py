@@ -8,17 +8,22 @@ from dspy_proact.apps.child import FileApp
 from dspy_proact.apps.service import ServiceApp
 from dspy_proact.apps.template import Template
 from dspy_proact.errors import UsageError
+from dspy_proact.types import require_name
 
 
-def opened_app(text: str, template: Path | None = None) -> App:
+def opened_app(text: str, template: Path | None = None, name: str | None = None) -> App:
     """The application of this name; nothing is started. Raises a `UsageError` where there is none.
 
     Args:
         text: `FILE.py:NAME`, or the URL of a service.
         template: The file that says how a service is asked; None for OpenAI's chat completions.
+        name: What runs call it, file and name or the URL where None. Another name makes another run: by it a version is
+            told from another where neither the file nor the URL shows which one answers.
     """
+    if name is not None:
+        require_name(name)
     if text.startswith(("http://", "https://")):
-        return ServiceApp(text, Template.read(template) if template else None)
+        return ServiceApp(text, Template.read(template) if template else None, name)
     if template:
         raise UsageError(f"`app_template` {template}: has no effect with {text}; it is for the URL of a service")
     file, _, attribute = text.rpartition(":")
@@ -30,7 +35,7 @@ def opened_app(text: str, template: Path | None = None) -> App:
     _names(Path(file))
     if not all(part.isidentifier() for part in attribute.split(".")):
         raise UsageError(f"`app` {text}: {attribute!r} is no name in Python")
-    return FileApp(Path(file), attribute)
+    return FileApp(Path(file), attribute, name)
 
 
 def _names(path: Path) -> list[str]:

@@ -3,7 +3,8 @@
 what the service does                       what follows
 redirects                                   SetupFault: the key would go where it points
 401, 403, 404, 405, 407                     SetupFault; after an answer a ProviderError
-408, 429, 5xx, no connection, a lost one    ProviderError, which the gate tries again
+408, 429, 5xx, no connection, a lost one    ProviderError, which the gate tries again; of these only one that was never
+                                            made means that the service cannot be reached
 any other status                            AppError: the same request would be refused again
 no JSON, no text at the path, too long      AppError, with the path and the beginning of the body
 """
@@ -60,9 +61,10 @@ class ServiceApp:
     Args:
         url: The address; without a template the base of an OpenAI-compatible server, or all of its address.
         template: How it is asked; None for OpenAI's chat completions.
+        name: What a person calls it, its URL where None.
     """
 
-    def __init__(self, url: str, template: Template | None = None):
+    def __init__(self, url: str, template: Template | None = None, name: str | None = None):
         self._template = template or OPENAI
         base = url if template else url.rstrip("/").removesuffix(_COMPLETIONS)
         require_no_key(f"{url}\n{self._template.model_dump_json()}", "the application's URL or template")
@@ -79,13 +81,13 @@ class ServiceApp:
         self._variables = values
         self._headers = {"Authorization": f"Bearer {key}"} if key else self._template.headers
         self._secrets = spellings((*keys_of_environment(), *values.values(), *([key] if key else [])))
-        self._answered = False
+        self._name, self._answered = name or self._url, False
         self._client: httpx.AsyncClient | None = None
 
     @property
     def name(self) -> str:
-        """Its URL, in which there is neither a user nor a query."""
-        return self._url
+        """What a person calls it, else its URL, in which there is neither a user nor a query."""
+        return self._name
 
     @property
     def stateful(self) -> bool:
@@ -181,14 +183,16 @@ class ServiceApp:
                 content=json.dumps(values.fill(template.body)),
             )
         except RedirectError as error:
-            raise SetupFault(f"{self.name}: {self._clean(str(error))}. Give the final address.") from None
+            raise SetupFault(f"{self._url}: {self._clean(str(error))}. Give the final address.") from None
         except WireError as error:
             raise AppError("too_long", self._clean(str(error))) from None
         except httpx.TimeoutException as error:
-            raise ProviderError("timeout", f"no connection to {self.name}: it took too long") from error
+            raise ProviderError("timeout", f"no connection to {self._url}: it took too long") from error
         except httpx.TransportError as error:
-            problem = self._clean(str(error) or type(error).__name__)
-            raise ProviderError("network", f"no connection to {self.name}: {problem}") from error
+            problem = self._clean(str(error) or type(error).__name__).rstrip(".")
+            if isinstance(error, httpx.ConnectError | httpx.ProxyError):
+                raise ProviderError("network", f"no connection to {self._url}: {problem}") from error
+            raise ProviderError("lost", f"the connection to {self._url} broke off before a reply: {problem}") from error
         if response.status_code >= 300:
             raise self._refusal(response)
         return response.content
@@ -207,10 +211,9 @@ class ServiceApp:
         if problem := _ALIKE.get(status):
             names = " or ".join(sorted(self._template.variables) or [_KEY] * (self._template is OPENAI))
             check = f" Check {names}." if status in (401, 403) and names else ""
-            template = status in (404, 405) and self._template is OPENAI
-            hint = " A service that is not OpenAI-compatible needs `app_template`." if template else ""
+            hint = " A service that is not OpenAI-compatible needs `app_template`." * (self._template is OPENAI)
             sentence = f"{problem} ({http}).{check}{hint} {self._excerpt(body)}"
-            return ProviderError("denied", sentence) if self._answered else SetupFault(f"{self.name}: {sentence}")
+            return ProviderError("denied", sentence) if self._answered else SetupFault(f"{self._url}: {sentence}")
         return self._unusable("refused", f"the request was refused ({http})", body)
 
     def _unusable(self, reason: str, problem: str, body: bytes) -> AppError:

@@ -39,6 +39,8 @@ _MOST_NAMES = 10
 _SECONDS_TO_END = 2.0
 """For what the file has left to do at the end of its process, such as to send its traces."""
 _MESSAGES, _HISTORY, _CONVERSATION = "messages", "history", "conversation"
+_BUGS = (AttributeError, ImportError, NameError, NotImplementedError, SyntaxError, TypeError)
+"""Errors of the code, which a further attempt meets again; any other may be of what it asks."""
 Answer = Callable[[list[Any], str], Any]
 """Asks the application for its answer to messages in a conversation; what comes back may be awaitable."""
 
@@ -102,7 +104,7 @@ class Worker:
         self._ended = asyncio.Event()
         self._tasks = dict[int, asyncio.Task[None]]()
         self._waiting = queue.SimpleQueue[Any]()
-        self._shown = set[str]()
+        self._shown, self._cancelled = set[str](), set[int]()
 
     def run(self, name: str) -> None:
         """Import the file, and answer until the parent closes the socket."""
@@ -148,6 +150,7 @@ class Worker:
 
     def _cancel(self, number: int) -> None:
         if task := self._tasks.get(number):
+            self._cancelled.add(number)
             task.cancel()
 
     async def _await(self, message: Mapping[str, Any]) -> None:
@@ -155,7 +158,8 @@ class Worker:
             value = self._answer[0](message[_MESSAGES], message[_CONVERSATION])
             outcome = returned(await value if inspect.isawaitable(value) else value)
         except BaseException as error:
-            outcome = self._failed(error)
+            # Nobody waits for one that was cancelled, and how it ended is no news.
+            outcome = {"error": "cancelled"} if message["id"] in self._cancelled else self._failed(error)
         self._channel.send({"id": message["id"], **outcome})
 
     def _block(self, message: Mapping[str, Any]) -> None:
@@ -170,6 +174,8 @@ class Worker:
 
     def _failed(self, error: BaseException) -> dict[str, str]:
         """An error of the application, by its reason; its traceback is shown once for each position."""
+        if isinstance(error, StartError):
+            return {"fault": str(error)}
         where = position(error, self._file)
         if isinstance(error, SystemExit):
             return {"error": "exited", "detail": f"it called sys.exit({error.code!r}) ({where})"}
@@ -179,7 +185,8 @@ class Worker:
             while trace and trace.tb_next and trace.tb_frame.f_code.co_filename == __file__:
                 trace = trace.tb_next
             traceback.print_exception(type(error), error, trace)
-        return {"error": "raised", "detail": f"{described(error)} ({where})"}
+        reason = "bug" if isinstance(error, _BUGS) else "raised"
+        return {"error": reason, "detail": f"{described(error)} ({where})"}
 
 
 async def awaited(value: Any) -> Any:
@@ -288,8 +295,9 @@ def _of_module(module: Any, whose: str, dspy: Any) -> tuple[Answer, bool]:
         of = ", ".join(name for name in bare if name != "self")
         mend = "give it one of its own with `set_lm(dspy.LM(...))`, or test it as `program` under the `model` you name"
         raise StartError(f"{whose} has no model{f' for {of}' if of else ''}; {mend}")
-    is_async = hasattr(module, "aforward")
-    called = getattr(type(module), "aforward" if is_async else "forward")  # of its class, as DSPy warns of the other
+    # In a thread where it can be, as a model may know no other way. Of its class, as DSPy warns of that of an instance.
+    is_async = not hasattr(type(module), "forward")
+    called = getattr(type(module), "aforward" if is_async else "forward")
     parameters = dict([*inspect.signature(called).parameters.items()][1:])
     signature = getattr(module, "signature", None)
     if any(of.kind == of.VAR_KEYWORD for of in parameters.values()):
@@ -312,6 +320,15 @@ def _of_module(module: Any, whose: str, dspy: Any) -> tuple[Answer, bool]:
             known[_HISTORY] = dspy.History(messages=_turns(messages[:-1], others, module))
         inputs = {name: known[name] for name in kinds if name in known}
         inputs |= {name: text_of(messages[-1]) for name in others}
+        if _MESSAGES not in inputs:
+            lost = "the system text" if any(message["role"] == "system" for message in messages[:-1]) else ""
+            if _HISTORY in inputs:
+                lost = lost if isinstance(inputs[_HISTORY], dspy.History) else ""
+            else:
+                lost = "the turns before" if any(message["role"] != "system" for message in messages[:-1]) else lost
+            mend = "an input `messages`" + (" or `history: dspy.History`" if lost == "the turns before" else "")
+            if lost:
+                raise StartError(f"{whose} takes {', '.join(inputs)}, and {lost} would be lost: give it {mend}")
         return prediction_of(module, inputs, is_async, dspy)
 
     return ask, is_async
@@ -336,32 +353,33 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 
 async def _prediction_of_async(module: Any, inputs: Mapping[str, Any], dspy: Any) -> Any:
-    with dspy.context(track_usage=True):
-        return of_prediction(await module.acall(**inputs), dspy)
+    with dspy.track_usage() as tracker:  # DSPy's own tracking warns of a module that returns a text
+        return of_prediction(await module.acall(**inputs), tracker.get_total_tokens(), dspy)
 
 
 def prediction_of(module: Any, inputs: Mapping[str, Any], is_async: bool, dspy: Any) -> Any:
     """What a module predicts, with its usage; awaitable where the module is asked so."""
     if is_async:
         return _prediction_of_async(module, inputs, dspy)
-    with dspy.context(track_usage=True):
-        return of_prediction(module(**inputs), dspy)
+    with dspy.track_usage() as tracker:
+        return of_prediction(module(**inputs), tracker.get_total_tokens(), dspy)
 
 
-def of_prediction(value: Any, dspy: Any) -> Any:
+def of_prediction(value: Any, used: Mapping[str, Any], dspy: Any) -> Any:
     """A prediction as a document: its `response` or `answer`, else its last field, and the steps of an agent."""
+    usage = {}
+    for counts in used.values():
+        for key in ("prompt_tokens", "completion_tokens"):
+            usage[key] = usage.get(key, 0) + (counts.get(key) or 0)
+    reported = {"usage": usage} if usage else {}
     if not isinstance(value, dspy.Prediction):
-        return value
+        return {"text": value, **reported} if isinstance(value, str) else value
     fields = {name: value[name] for name in value.keys()}  # noqa: SIM118 - iterating a prediction gives no names
     trajectory = fields.pop("trajectory", None)
     name = next((name for name in ("response", "answer") if name in fields), next(reversed(fields), None))
     text = fields[name] if name else None
-    usage = {}
-    for counts in (value.get_lm_usage() or {}).values():
-        for key in ("prompt_tokens", "completion_tokens"):
-            usage[key] = usage.get(key, 0) + (counts.get(key) or 0)
     steps = _steps(trajectory) if isinstance(trajectory, dict) else []
-    return {"messages": [*steps, {"role": "assistant", "content": text}], **({"usage": usage} if usage else {})}
+    return {"messages": [*steps, {"role": "assistant", "content": text}], **reported}
 
 
 def _steps(trajectory: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -127,7 +127,9 @@ def evaluate(
         require_points("fail_under", fail_under)
         if is_nominal(declared):
             raise UsageError("--fail-under: labels without an order have no score; leave it out")
-    variants = [] if answers.file else variants_of(apps.opened(gate.limits) or model.specs(EMBEDDED), wordings)
+    variants = (
+        [] if answers.file else variants_of(apps.opened(gate.limits, answers.model) or model.specs(EMBEDDED), wordings)
+    )
     names = {variant.model.name for variant in variants} or {answers.model or ""}
     embedded = names == {EMBEDDED}
 

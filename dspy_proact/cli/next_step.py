@@ -23,6 +23,7 @@ class Next(StrEnum):
     RUN_FINISHED = "report {benchmark} {runs} --html page.html"
     RUN_FINISHED_BADLY = "show {benchmark} {run} --grade {grade}"
     RUNS_FINISHED = "compare {benchmark} {runs}"
+    CASES_FAILED = "{verb} {arguments} {options}"
     CASES_UNSCORED = "{verb} {arguments} {options} --retry-unscored"
     PARAMETER_TO_CHANGE = "{verb} {arguments} {options} {reuse}"
     RESULTS_FILE_REPORTED = "rejudge {run} --corpus {corpus}"

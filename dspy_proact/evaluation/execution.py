@@ -70,6 +70,8 @@ class Completed:
     retryable: int
     """Of these, what can be asked for again: not what another run or a file never answered, and none where every
     request would fail as before."""
+    by_content: int
+    """Of these, what only `Scope.retry_unscored` asks for again; the same command asks for the others."""
     pending: int
     """Of what this command asked for: copied responses that the other run does not have yet."""
     limits: Mapping[str, int]
@@ -214,9 +216,12 @@ class Execution:
                     await model.aclose()
             unscored, retryable = ledger.unscored(cases, manifest.epochs), ledger.retryable(cases, manifest.epochs)
             retryable = retryable if has_hope(folder) else 0
+            by_content = ledger.by_content(cases, manifest.epochs) if retryable else 0
             pending = ledger.pending(cases, manifest.epochs)
             limits = greater_limits(folder, self.models) if unscored else {}
-            return Completed(path, runner.stages, unscored, retryable, pending, limits, ledger.labels_of_cases)
+            return Completed(
+                path, runner.stages, unscored, retryable, by_content, pending, limits, ledger.labels_of_cases
+            )
 
     def _give_up(self, key: StageKey, failures: Sequence[tuple[Failure, Sequence[Call]]]) -> Halt:
         judging = self._judges.get(key.judge or "") if key.stage == "verdict" else self._assistant

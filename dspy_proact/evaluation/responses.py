@@ -38,6 +38,7 @@ from dspy_proact.runs import (
     StageKey,
     latest,
 )
+from dspy_proact.types import require_name
 
 _COPIED = Price(prompt=0.0, completion=0.0, cached=None, reason="responses were copied, no call was made")
 _TABLE = "a table of answers: CSV, JSONL, JSON or Parquet, or a folder of such files"
@@ -235,9 +236,7 @@ class Responses:
         name = name or str(path or "rows")
         if rule := declared.rule(settings):
             raise UsageError(f"`settings.{rule.setting}`: answers are there already; leave it out")
-        if model == "embedded" or not model.strip() or not model.isprintable():
-            problem = "is the name of the stand-in" if model == "embedded" else "is no name"
-            raise UsageError(f"`as={shown(model)}`: {problem}; name who answered")
+        require_name(model)
         if not isinstance(corpus, CaseSet):
             corpus = checked(declared, "read", declared.read(corpus, settings, None))
         cases: CaseSet = corpus

@@ -33,8 +33,8 @@ from dspy_proact.models.redaction import redacted
 from dspy_proact.models.too_long import TooLong
 
 _EXCERPT = 300
-FINAL_REASONS = frozenset({"no_text", "empty", "too_long", "refused"})
-"""Of an application that has answered, but with nothing that can be graded: the same request is not sent again."""
+FINAL_REASONS = frozenset({"no_text", "empty", "too_long", "refused", "bug"})
+"""Of an application whose answer cannot be graded, or whose code is at fault: the request is not sent again at once."""
 _RETRIED = {
     "rate_limit": (lm15.RateLimitError,),
     "timeout": (lm15.TimeoutError, TimeoutError),

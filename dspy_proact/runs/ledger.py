@@ -209,6 +209,11 @@ class Ledger:
         lacking = self._without_grade(cases, epochs)
         return sum(not self.copied or not self._failed(response) for response, *_ in lacking)
 
+    def by_content(self, cases: Sequence[Case], epochs: int) -> int:
+        """How many of the unscored only `retry_content` asks for again in full: content failed, not a copied one."""
+        lacking = (keys[1:] if self.copied else keys for keys in self._without_grade(cases, epochs))
+        return sum(any(self._ended[_kind(key)].get(key.case) == "content" for key in keys) for keys in lacking)
+
     def pending(self, cases: Sequence[Case], epochs: int) -> int:
         """How many copied responses to these cases x epochs are not there yet; 0 where responses are asked for."""
         if not self.copied:

@@ -112,14 +112,20 @@ def test_requests_of_one_answer_share_a_conversation_and_those_of_another_run_do
 def test_what_fails_is_of_the_kind_app_is_unscored_and_is_asked_again_by_the_same_command(tmp_path):
     app = Scripted(AppReply("Yes."), AppError("raised", "ValueError: no"), AppReply("Yes."))
     done = at(app).run(tmp_path / "run", Scope(limit=3))
-    assert (done.unscored, done.retryable) == (1, 1)
+    assert (done.unscored, done.retryable, done.by_content) == (1, 1, 0)
     (failure,) = (event.failure for event in RunFolder(tmp_path / "run").events() if event.failure)
     assert (failure.kind, failure.reason, failure.detail) == ("app", "raised", "ValueError: no")
     assert at(Scripted(AppReply("Yes."))).run(tmp_path / "run", Scope(limit=3)).unscored == 0
 
 
 @pytest.mark.parametrize(
-    ("failure", "tried"), [(AppError("raised", "no"), 3), (AppError("no_text", "None"), 1), (AppReply(" \n"), 1)]
+    ("failure", "tried"),
+    [
+        (AppError("raised", "no"), 3),
+        (AppError("bug", "no"), 1),
+        (AppError("no_text", "None"), 1),
+        (AppReply(" \n"), 1),
+    ],
 )
 def test_what_was_answered_and_has_no_text_is_not_asked_for_again_at_once(tmp_path, failure, tried):
     app = Scripted(AppReply("Yes."), failure)
@@ -142,6 +148,8 @@ def test_what_would_meet_every_request_ends_the_run_at_once(tmp_path):
     with pytest.raises(SetupFault, match=r"bot.py:2: ImportError"):
         at(app, retries=3).run(tmp_path / "run", Scope())
     assert (len(app.requests), (tmp_path / "run").exists()) == (1, False)
+    with pytest.raises(ProviderDown, match=r"down\. 10 calls in a row failed"):
+        at(Scripted(ProviderError("lost", "it broke off"))).run(tmp_path / "run", Scope())
     with pytest.raises(ProviderDown, match="cannot be reached"):
         at(Scripted(ProviderError("network", "no connection"))).run(tmp_path / "run", Scope())
 

@@ -61,6 +61,7 @@ def raises_what_raises(messages):
     raise Odd
 async def raises_later(messages):
     return text(messages)[100]
+def mistakes(messages): return text(messages) + 1
 def exits(messages): sys.exit(3)
 def exits_at_once(messages): os._exit(4)
 def crashes(messages): ctypes.string_at(0)
@@ -186,6 +187,7 @@ def test_steps_usage_and_cost_are_read_where_they_are_reported(bot):
         ("endless", "no_text", "cannot be written as JSON"),
         ("raises", "raised", f"KeyError: 'bag' (bot.py:{line('{}[')})"),
         ("raises_later", "raised", f"IndexError: string index out of range (bot.py:{line('[100]')})"),
+        ("mistakes", "bug", f"to str (bot.py:{line('+ 1')})"),
         ("raises_what_raises", "raised", "Odd: its message cannot be made"),
         ("exits", "exited", f"it called sys.exit(3) (bot.py:{line('sys.exit')})"),
         ("exits_at_once", "exited", "its process ended with exit status 4"),
@@ -289,9 +291,9 @@ def test_what_cannot_be_asked_is_at_fault_before_the_first_request(bot, name, wo
 )
 def test_a_file_that_cannot_be_imported_is_named_with_its_line(tmp_path, source, words):
     (tmp_path / "bot.py").write_text(source, "utf-8")
-    (fault,) = ask(opened_app(f"{tmp_path / 'bot.py'}:answer"))
-    assert isinstance(fault, SetupFault), fault
-    assert words in str(fault)
+    faults = ask(opened_app(f"{tmp_path / 'bot.py'}:answer"), *"abcde")
+    assert {type(fault) for fault in faults} == {SetupFault}, faults
+    assert words in str(faults[0])
 
 
 def test_names_that_are_none_are_refused_before_anything_is_started(bot, tmp_path):
@@ -315,6 +317,37 @@ def test_another_content_is_another_application_and_a_change_while_it_runs_is_re
     assert opened_app(f"{bot}:text").fingerprint() != before
     (fault,) = ask(app)
     assert "was changed since the run began" in str(fault)
+
+
+def test_what_it_imports_from_its_folder_is_part_of_the_application(bot):
+    """Modules, whole packages, and what these import, by `from` or inside a function; not what only lies there."""
+    folder = bot.parent
+    bot.write_text("import json, helper\nfrom kit.deep import tool\ndef answer(messages): import late\n", "utf-8")
+    (folder / "kit" / "deep").mkdir(parents=True)
+    names = ("helper.py", "kit/__init__.py", "kit/deep/tool.py", "kit/other.py", "late.py", "further.py", "aside.py")
+    for name in (*names, "json.txt"):
+        (folder / name).write_text("import bot, helper, further" if name == "helper.py" else "def broken(:", "utf-8")
+
+    def fingerprint(name="answer"):
+        return opened_app(f"{bot}:{name}").fingerprint()
+
+    changed = dict[str, bool]()
+    for name in names:
+        before = fingerprint()
+        (folder / name).write_text((folder / name).read_text("utf-8") + " # more", "utf-8")
+        changed[name] = fingerprint() != before
+    assert [name for name, is_other in changed.items() if not is_other] == ["aside.py"]
+    app = opened_app(f"{bot}:answer")
+    (folder / "late.py").write_text("x = 1", "utf-8")
+    (fault,) = ask(app)
+    assert "it, or what it imports, was changed since the run began" in str(fault)
+
+
+def test_what_is_cancelled_prints_no_traceback_and_any_other_failure_one(bot, capfd):
+    ask(opened_app(f"{bot}:some_wait"), "hang", seconds=0.5)
+    assert "Traceback" not in capfd.readouterr().err
+    ask(opened_app(f"{bot}:raises_later"))
+    assert "IndexError" in capfd.readouterr().err
 
 
 def test_no_message_repeats_a_key_of_the_environment(bot, monkeypatch):

@@ -35,10 +35,23 @@ def weather(place: str) -> str:
 
 plain, bare, own = dspy.Predict(Reply), dspy.Predict(Reply), Own()
 thinking = dspy.ChainOfThought("messages -> response")
-agent = dspy.ReAct("question -> answer", tools=[weather], max_iters=3)
+agent = dspy.ReAct("history: dspy.History, question -> answer", tools=[weather], max_iters=3)
+last = dspy.Predict("question -> answer")
 unasked = Own()
 two = dspy.Predict("first, second -> answer")
-for module in (plain, own, thinking, agent, two):
+
+class Text(Own):
+    def forward(self, question, history):
+        return self.reply(question=question).answer
+
+class OneWay(dspy.BaseLM):
+    def forward(self, prompt=None, messages=None, **kwargs):
+        from litellm import ModelResponse
+        return ModelResponse(choices=[{"message": {"content": "[[ ## response ## ]] One way."}}], model="own")
+
+text, one_way = Text(), dspy.Predict(Reply)
+one_way.set_lm(OneWay(model="own"))
+for module in (plain, own, thinking, agent, last, two, text):
     module.set_lm(dspy.LM("openai/m", api_base=os.environ["MODEL"], api_key="x", cache=False))
 """
 
@@ -59,16 +72,16 @@ def ask(tmp_path, server, monkeypatch):
     server.script = played
     (tmp_path / "modules.py").write_text(MODULES, "utf-8")
 
-    async def answer(name):
+    async def answer(name, turns):
         app = opened_app(f"{tmp_path / 'modules.py'}:{name}")
         try:
-            return await app.answer(AppRequest(TURNS, "c1"))
+            return await app.answer(AppRequest(turns, "c1"))
         except SetupFault as fault:
             return str(fault)
         finally:
             await app.aclose()
 
-    return lambda name: asyncio.run(answer(name))
+    return lambda name, turns=TURNS: asyncio.run(answer(name, turns))
 
 
 @pytest.mark.parametrize(
@@ -107,3 +120,22 @@ def test_the_steps_of_an_agent_are_kept(ask):
 def test_a_module_without_a_model_or_with_inputs_that_nobody_knows_is_at_fault(ask, server, name, words):
     assert words in ask(name)
     assert server.sent == []
+
+
+def test_what_a_module_cannot_take_of_a_conversation_is_at_fault_with_the_mend_and_else_it_is_asked(ask, server):
+    assert "last takes question, and the turns before would be lost: give it an input `messages` or `hist" in ask(
+        "last"
+    )
+    system = {"role": "system", "content": "Be brief."}
+    for name, turns in (("plain", (system, *TURNS)), ("last", (system, TURNS[-1]))):
+        assert ask(name, turns).endswith("and the system text would be lost: give it an input `messages`")
+    assert server.sent == []
+    assert ask("last", TURNS[-1:]).text == "It is lost."
+    assert ask("own", (system, *TURNS)).text == "It is lost.", "its history has the system text"
+
+
+def test_a_module_that_returns_a_text_and_a_model_that_is_not_awaited_are_asked_without_a_warning(ask, capfd):
+    reply = ask("text")
+    assert (reply.text, reply.prompt_tokens, reply.completion_tokens) == ("It is lost.", 11, 7)
+    assert ask("one_way").text == "One way."
+    assert "WARNING" not in capfd.readouterr().err

@@ -375,6 +375,27 @@ def test_a_service_that_is_not_there_is_a_failure_on_the_way(server, tmp_path):
         answers(app, CHAT[-1:])
 
 
+def test_a_service_that_closes_the_connection_without_a_reply_was_reached():
+    async def run():
+        async def closes(reader, writer):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.close()
+
+        async with await asyncio.start_server(closes, "127.0.0.1", 0) as server:
+            app = ServiceApp(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/chat")
+            with pytest.raises(ProviderError, match=r"^lost: the connection to .*/chat/.* broke off before a reply: "):
+                await app.answer(AppRequest(tuple(CHAT), "c"))
+            await app.aclose()
+
+    asyncio.run(run())
+
+
+def test_a_service_without_a_template_that_refuses_the_key_may_need_one(server):
+    reply(server, {}, status=401)
+    with pytest.raises(SetupFault, match=r"Check APP_API_KEY\. A service that is not OpenAI-compatible needs `app_"):
+        answers(ServiceApp(server.base("bot")))
+
+
 @pytest.mark.parametrize(
     ("body", "chat", "mend"),
     [

@@ -109,3 +109,19 @@ def test_options_of_a_model_are_refused_with_the_mend(run, options, sentence):
 def test_several_applications_make_a_run_each(run):
     status, out, _ = run("answer", "--app", "bot.py:priced", "--limit", 4, "--out", "runs", "--json")
     assert (status, [one["run"]["model"] for one in json.loads(out)]) == (0, ["bot.py:answer", "bot.py:priced"])
+
+
+def test_a_name_tells_one_version_from_another_and_a_plain_repeat_asks_what_failed(run, proact):
+    assert run("answer", "--limit", 2, "--as", "v1")[0] == run("answer", "--limit", 2, "--as", "v2")[0] == 0
+    listed = json.loads(proact("runs", "--json")[1])
+    assert sorted(one["model"] for one in listed) == ["v1", "v2"]
+    for options, sentence in (
+        (("--as", "embedded"), "--as 'embedded': is the name of the stand-in"),
+        (("--as", "v1", "--app", "bot.py:priced"), "--as: names one application"),
+    ):
+        status, _, err = run("answer", *options)
+        assert (status, sentence in unwrapped(err)) == (2, True), err
+    Path("bot.py").write_text(BOT + "\ndef once(messages):\n    return None if len(messages) == 1 else 'Shall I?'\n")
+    status, _, err = run("once", "--limit", 6, "--out", "once")
+    assert status == 3, err
+    assert ("Next: " in err, "--retry-unscored" in err) == (True, False), err

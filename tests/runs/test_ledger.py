@@ -92,6 +92,9 @@ def test_a_trigger_is_unscored_only_if_no_verdict_was_read(response: str | None,
     # Of copied responses one that is missing stays so.
     copied = ledger(*events, copied=True)
     assert copied.retryable(cases("a"), epochs=1) == (unscored and response == "result")
+    # What the provider failed to answer the next run asks for without being told.
+    assert ledger(*events).by_content(cases("a"), epochs=1) == (unscored and "content" in f"{response} {verdicts}")
+    assert copied.by_content(cases("a"), epochs=1) == (unscored and "content" in verdicts)
 
 
 def test_counting_the_unscored_holds_the_stages_of_one_case_at_a_time():

@@ -28,9 +28,9 @@ class NamedAnswers:
     """Who answered, for a file that does not say so."""
 
     def require_alone(self, others: Sequence[str]) -> None:
-        """Raise a `UsageError` where an option of what would answer is typed beside `--answers`, or `--as` without."""
-        if self.file is None and self.model is not None:
-            raise UsageError("--as: has no effect without --answers")
+        """Raise a `UsageError` where an option of what would answer is typed beside `--answers`, or `--as` alone."""
+        if self.file is None and self.model is not None and not first_typed(["--app"]):
+            raise UsageError("--as: has no effect without --answers or --app")
         if self.file is not None and (flag := first_typed(others)):
             raise UsageError(f"--answers and {flag} are mutually exclusive: the answers exist, and no model is asked")
 
@@ -112,7 +112,12 @@ ANSWERS = Bundle(
             type=click.Path(path_type=Path),
             help="Grade existing answers: a table with --as NAME, a run, a results file or an Inspect log.",
         ),
-        option.text("--as", "NAME", "Who answered in the table of --answers.", "answers_model"),
+        option.text(
+            "--as",
+            "NAME",
+            "Who answered in the table of --answers; what to call --app, such as a version.",
+            "answers_model",
+        ),
     ),
     prefix="answers_",
 )

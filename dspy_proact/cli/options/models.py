@@ -155,10 +155,15 @@ class NamedApps:
             mend = "test a model by a command of its own, and compare the runs"
             raise UsageError(f"--app and {flag} are mutually exclusive: an application has models of its own; {mend}")
 
-    def opened(self, limits: "Limits") -> "list[App]":
-        """Each application, of which none is started; which limits do not hold for it is printed."""
+    def opened(self, limits: "Limits", called: str | None) -> "list[App]":
+        """Each application, of which none is started; which limits do not hold for it is printed.
+
+        The only one may be `called` otherwise than its file or URL; a `UsageError` is raised where there are several.
+        """
         if not self.name:
             return []
+        if called is not None and len(self.name) > 1:
+            raise UsageError("--as: names one application; test each of them by a command of its own")
         from dspy_proact.apps import opened_app
 
         taken = {"--max-usd": limits.usd, "--max-tokens": limits.tokens}
@@ -167,7 +172,7 @@ class NamedApps:
                 f"{' and '.join(named)}: the judge never exceeds it; an application counts with what it reports "
                 "once it has answered, and nothing limits the models that it calls itself."
             )
-        return [opened_app(name, self.template) for name in self.name]
+        return [opened_app(name, self.template, called) for name in self.name]
 
 
 APPS = Bundle(

@@ -184,7 +184,8 @@ class Ending:
                 typed = typed.with_parameter(argument, "max_tokens", limit)
             _say_again(Next.PARAMETER_TO_CHANGE, typed, self.finished[0].path)
         elif retryable and "--retry-unscored" not in typed.texts and not any(run.limits for run in self.finished):
-            _say_again(Next.CASES_UNSCORED, typed)
+            by_content = any(run.by_content for run in self.finished)
+            _say_again(Next.CASES_UNSCORED if by_content else Next.CASES_FAILED, typed)
         else:
             bad = [label for label in declared.labels[1:] if label in self.finished[0].labels]
             if bad and len(paths) == 1:
