@@ -1,5 +1,6 @@
 """Frozen values that every room shares."""
 
+from collections.abc import Mapping
 from math import inf
 from typing import Any, Literal
 
@@ -10,6 +11,8 @@ from dspy_proact.plain_text import shown
 
 Classification = Literal["f1", "precision", "recall", "balanced_accuracy", "kappa"]
 """A statistic of predictions that are true or false, as `stats.classification` makes it."""
+Message = Mapping[str, Any]
+"""In the form of OpenAI's chat API: `role`, and `content` as a text or a list of parts; tool calls likewise."""
 STATEFUL = "stateful"
 """The program of an application that keeps the conversation itself."""
 _PLAIN = frozenset({"bare", "default", "unknown"})

@@ -8,9 +8,7 @@ from typing import Any, Protocol
 from dspy_proact.calls import MOST_DOLLARS, MOST_TOKENS
 from dspy_proact.errors import AppError
 from dspy_proact.files.rows import first_flaw
-
-Message = Mapping[str, Any]
-"""In the form of OpenAI's chat API: `role`, and `content` as a text or a list of parts; tool calls likewise."""
+from dspy_proact.types import Message
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 import httpx
 
-from dspy_proact.apps.app import AppReply, AppRequest, Message, dollars, token_count
+from dspy_proact.apps.app import AppReply, AppRequest, dollars, token_count
 from dspy_proact.apps.template import OPENAI, ReplyPath, Template, TemplateValues, step_of, text_at, with_variables
 from dspy_proact.errors import AppError, ProviderError, SetupFault, UsageError
 from dspy_proact.models.clients import CONNECT, RedirectError, WireError, bound_body
@@ -30,6 +30,7 @@ from dspy_proact.models.dspy_internals import retry_after_seconds
 from dspy_proact.models.endpoint import clean_endpoint, keys_of_environment, require_no_key, variable
 from dspy_proact.models.redaction import redacted, spellings
 from dspy_proact.plain_text import shown
+from dspy_proact.types import Message
 
 LONGEST = 10 * 2**20
 """Bytes of an answer."""

@@ -23,11 +23,11 @@ from typing import Any, cast
 
 from pydantic import Field
 
-from dspy_proact.apps.app import Message
 from dspy_proact.errors import SetupFault
 from dspy_proact.files.rows import JsonFile, OwnPart
 from dspy_proact.files.toml import read_text
 from dspy_proact.plain_text import shown
+from dspy_proact.types import Message
 
 LISTS = ("messages", "history")
 """Placeholders of lists, which stand in no longer text."""

@@ -47,13 +47,13 @@ def metrics_of(summary: Summary) -> Iterator[Metric]:
         yield from _of_scores(summary, summary.scores(stratum), f"{stratum}_", f"of {stratum}", outcomes)
     estimates = summary.measured(every)
     for measure in summary.measures:
-        least, most = bounds_of(measure, every) if measure.statistic == "mean" else (0.0, 1.0)
+        least, most = bounds_of(measure, every) if measure.statistic == "mean" else measure.span
         yield Metric(
             measure.name,
             measure.title,
             estimates[measure.name],
             len(summary.scored),
-            least=-1.0 if measure.statistic == "kappa" else least,
+            least=least,
             most=most,
             higher_is_better=measure.higher_is_better,
         )

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.archives import Archive
 from dspy_proact.files.rows import misfit, opened, read_bytes, strict_json, text_of
-from dspy_proact.types import Frozen
+from dspy_proact.types import Frozen, Message
 
 WANTED = "a log of Inspect, `.eval` or `.json`"
 _MIB = 2**20
@@ -26,9 +26,6 @@ _ZIP = b"PK\x03\x04"
 _OF_HEADER = {"status", "eval", "error"}
 _ATTACHMENT = "attachment://"
 """Stands in a message before the name of a long text or of an image that the sample has once."""
-
-Message = Mapping[str, Any]
-"""In the form of OpenAI's chat API: `role`, and `content` as a text or a list of parts; tool calls likewise."""
 
 
 class LogScore(Frozen):

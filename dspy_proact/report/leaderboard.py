@@ -8,7 +8,6 @@ and no row is said to be better than another.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -22,7 +21,7 @@ from dspy_proact.report.added_rows import MACRO, STRICT, AddedRow, added_rows
 from dspy_proact.report.corpus_ranking import SCORE, UNKNOWN_ORIGIN, conditions_on
 from dspy_proact.report.numbers import listed, name_or
 from dspy_proact.report.summary import Summary
-from dspy_proact.runs import CorpusRecord, Measure
+from dspy_proact.runs import CorpusRecord
 from dspy_proact.stand_in import stand_in_note
 from dspy_proact.stats import DESIGN_EFFECT, Counted, Estimate, competition_ranks, rank_ranges
 
@@ -218,7 +217,7 @@ def leaderboard(
     ]
     kinds = ("run", *(row.kind for row in rows[:1]))
     rankable = [entry for entry in entries if not entry.differences and entry.kind in kinds]
-    spans = dict.fromkeys(known, (0.0, 1.0)) | {of.name: _span(of) for of in declared.measures if of.name in known}
+    spans = dict.fromkeys(known, (0.0, 1.0)) | {of.name: of.span for of in declared.measures if of.name in known}
     listed_rows = [] if added is None else added_rows(Path(added), declared.name, spans, headline)
     others = [_added(row, known, headline) for row in listed_rows]
     if STRICT in columns or any(_is_stricter(entry, headline) for entry in (*rankable, *others)):
@@ -285,13 +284,6 @@ def _added(row: AddedRow, columns: Mapping[str, str], headline: str) -> Leaderbo
     reasons = {name: _NOT_REPORTED if value is None else _UNVERIFIED for name, value in values.items()}
     scores = {name: Estimate(value, reason=reasons[name]) for name, value in values.items()}
     return LeaderboardRow(row.model, "unverified", scores, cases=row.total, scored=row.scored, added=row)
-
-
-def _span(measure: Measure) -> tuple[float, float]:
-    """The least and the greatest that a measure can be."""
-    if measure.statistic != "mean":
-        return (-1.0 if measure.statistic == "kappa" else 0.0), 1.0
-    return -inf if measure.least is None else measure.least, inf if measure.most is None else measure.most
 
 
 def _is_stricter(entry: LeaderboardRow, headline: str) -> bool:

@@ -83,7 +83,7 @@ def bounds_of(measure: Measure, outcomes: Iterable[Outcome]) -> Bounds:
     What is always the same may be of any range: no bound is made up for it.
     """
     if measure.least is not None or measure.most is not None:
-        return -np.inf if measure.least is None else measure.least, np.inf if measure.most is None else measure.most
+        return measure.span
     values = {value for values in values_of(measure, outcomes) for value in values}
     return (0.0, 1.0) if len(values) > 1 and all(0 <= value <= 1 for value in values) else (-np.inf, np.inf)
 

@@ -4,6 +4,7 @@ import operator
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
+from math import inf
 from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
@@ -125,6 +126,13 @@ class Measure(Frozen):
     """Whether the rule in place of the program makes it so: then it has no interval."""
     higher_is_better: bool = True
     """Which way a guard of a compile looks, and which change counts as a cost."""
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The least and the greatest that it can be; infinite where no bound of a mean is declared."""
+        if self.statistic != "mean":
+            return (-1.0 if self.statistic == "kappa" else 0.0), 1.0
+        return -inf if self.least is None else self.least, inf if self.most is None else self.most
 
     def under(self, settings: Any) -> Self:
         """As it is under the settings of a run."""
