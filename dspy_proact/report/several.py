@@ -217,8 +217,9 @@ def best_line(several: SeveralRuns) -> str:
     equals = [letter(run) for run in sorted(best.equals)]
     equals = equals if len(equals) <= _MOST_NAMED else [f"{len(equals)} other runs"]
     enough = "Of runs with enough scored cases " if any(map(several.few, several.order)) else ""
-    have = f" and {listed(equals)} share" if equals else ", has"
-    first = f"{enough}{_called(several, best.run)}{have} the highest strict score, {share(several.strict[best.run])}."
+    has, beside = ("shares", f", with {listed(equals)}") if equals else ("has", "")
+    score = share(several.strict[best.run])
+    first = f"{enough}{_called(several, best.run)}, {has} the highest strict score, {score}{beside}."
     open_runs = [letter(run) for run in sorted(best.open)]
     named = listed(open_runs) if len(open_runs) <= _MOST_NAMED else f"{len(open_runs)} other runs"
     shown = f"Whether {highest} is better than {named} is open"

@@ -178,11 +178,11 @@ def test_runs_that_may_be_as_good_as_the_highest_are_named():
 def test_equal_scores_are_shared_and_a_run_of_few_cases_is_not_the_best():
     several = compare_several([run("a", 5), run("b", 5), run("c", 2, 2)])
     assert best_line(several).startswith(
-        "Of runs with enough scored cases A, a and B share the highest strict score, 25.0."
+        "Of runs with enough scored cases A, a, shares the highest strict score, 25.0, with B."
     )
     assert (several.best.equals, several_document(several)["best"]["equals"]) == ((1,), ["B"])
     many = compare_several([run(name, 5) for name in "abcdef"])
-    assert best_line(many).startswith("A, a and 5 other runs share the highest strict score, 25.0.")
+    assert best_line(many).startswith("A, a, shares the highest strict score, 25.0, with 5 other runs.")
 
 
 def test_what_is_shown_beside_the_first_run_and_not_over_all_pairs_is_no_contradiction():

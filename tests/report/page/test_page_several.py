@@ -118,7 +118,7 @@ def test_runs_with_the_same_highest_score_are_all_bold(browser, fourteen):
     with visit(browser, fourteen) as page:
         highest = [text.split()[0] for text in page.locator(".matrix .highest").all_inner_texts()]
         assert highest == ["G", "N"]
-        assert "G, openai/ann (p6) and N share the highest strict score, 100.0." in page.inner_text("#glance")
+        assert "G, openai/ann (p6), shares the highest strict score, 100.0, with N." in page.inner_text("#glance")
 
 
 def test_a_colour_that_comes_again_has_another_mark_in_tables_legend_and_bars(browser, fourteen):
