@@ -271,6 +271,7 @@ class Card(Frozen):
             broken = sorted({guard for candidate in self.candidates for guard in candidate.broken})
             kept = f" that keeps {' and '.join(f'the guard on {guard}' for guard in broken)}" if broken else ""
             sentence = f"No improvement{where}: no candidate{kept} beat the starting program, which is kept unchanged"
+            sentence += self._in_the_folds()
         elif (target.low98 or 0) > 0 and target.low98_unread is not None and target.low98_unread <= 0:
             unread = target.total - target.count
             sentence = f"No improvement shown{where}{gain}: not counting the {unread} unreadable against it"
@@ -311,6 +312,16 @@ class Card(Frozen):
         if low is None or value is None or not enough_for_claim(self.target.count, self.target_groups):
             return None
         return value - (low if unread is None else min(low, unread))
+
+    def _in_the_folds(self) -> str:
+        """What the change of a compile is worth that kept its start, as the end of a sentence; empty for none."""
+        change, kappa = self.target.difference.value, self.target.unit == "kappa"
+        size = "" if change is None else f"{abs(change):.2f}" if kappa else f"{100 * abs(change):.1f} points"
+        if change is None or not any(digit in size for digit in "123456789"):
+            return ""
+        if change < 0 or self.numbers.change.shown:
+            return f"; the {'gain' if change > 0 else 'loss'} of {size} in the folds is that of other programs"
+        return f"; the gain of {size} in the folds, by other programs, may be chance"
 
     def _reach(self, cases: str) -> str:
         """The measured gain that would have been shown, as the end of a sentence."""

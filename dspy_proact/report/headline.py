@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
 
 from dspy_proact.evaluation.measured_run import BY_ITSELF, names_of
 from dspy_proact.evaluation.registry import reporting_of
@@ -187,34 +187,68 @@ def study_headline(study: "RatingStudy") -> Headline:
     return replace(first, text=f"{demonstration(study.roles)}{first.text}", caveats=caveats)
 
 
+@dataclass(frozen=True)
+class _AgreementWording:
+    """How the agreement of a judge and of people is put into words: fewer than four raters stand for themselves."""
+
+    one: str
+    raters: str
+    """That they agree with each other."""
+    kappas: str
+    """Of a judge, its kappa, and that of people."""
+    difference: str
+    """Of a judge, and whether one is known."""
+    better: str
+    """Of a judge, and how it agrees."""
+
+    @classmethod
+    def of(cls, raters: int, person: str) -> Self:
+        """Those for so many raters, who are people or agents."""
+        if raters == 2:
+            return cls(
+                "one of these 2 raters",
+                "these 2 raters agree with each other",
+                "{0} agrees with these 2 raters at kappa {1}, and they with each other at {2}",
+                "between how {0} agrees with these 2 raters and they with each other {1}",
+                "{0} agrees with these 2 raters {1} than they do with each other",
+            )
+        few = raters < ENOUGH_RATERS
+        one = f"one of these {raters or 'few'} raters" if few else f"a {person}"
+        another = "another" if few else f"another {person}"
+        return cls(
+            one,
+            f"{one} agrees with {another}",
+            f"{{0}} and {one} agree with {another} at kappa {{1}} and {{2}}",
+            f"between {{0}} and {one} {{1}} in agreement with {another}",
+            f"{{0}} agrees with {one} {{1}} than {another} does",
+        )
+
+
 def _of_study(study: "RatingStudy") -> Headline:
     """Of a judge beside people, or of people alone; of fewer than four raters, of these alone."""
     pooled, within, nouns = study.pooled, study.pooled.within, study.nouns
     if not within.items:
         return _without_pairs(study)
     raters, person = within.raters or 0, "rater" if study.ratings.agents else "person"
-    few = raters < ENOUGH_RATERS
-    one, another = (
-        (f"one of these {raters or 'few'} raters", "another") if few else (f"a {person}", f"another {person}")
-    )
+    few, wording = raters < ENOUGH_RATERS, _AgreementWording.of(raters, person)
     items = counted(within.items, "item")
     begin = f"On the {study.part.name} of {items}" if study.part.name else f"On {items}"
     averaged = f"within {nouns.strata}, averaged over them" if len(study.order) > 1 else ""
     if not pooled.compared:
         kappa, missing = in_nouns(within.one_human, nouns), f"No judge is compared: {pooled.silence}."
         if kappa.value is None:
-            text = f"{begin} it is unknown how far {one} agrees with {another}."
+            text = f"{begin} it is unknown how far {wording.raters}."
             return Headline(text, number=kappa, count=within.items, caveats=(f"No kappa: {kappa.reason}.", missing))
-        text = f"{begin} {one} agrees with {another} at kappa {plain(kappa)} ({interval(kappa, '{:z.2f}'.format)})."
+        text = f"{begin} {wording.raters} at kappa {plain(kappa)} ({interval(kappa, '{:z.2f}'.format)})."
         below = [*_interval_note(kappa), *([f"Kappa is {averaged}."] if averaged else []), missing]
         return Headline(text, number=kappa, test="95 % interval", count=within.items, caveats=tuple(below))
     difference, judge = in_nouns(within.difference, nouns), _name_of_judge(study)
     if difference.value is None or difference.low is None or difference.high is None:
         why = f"The difference in kappa has no interval: {difference.reason}."
-        text = f"{begin} nothing can be said of {judge} beside {one}."
+        text = f"{begin} nothing can be said of {judge} beside {wording.one}."
         if difference.value is not None:
-            text = f"{begin} {judge} and {one} agree with {another} at kappa {plain(within.judge)} and "
-            text += f"{plain(within.one_human)}, without an interval."
+            kappas = wording.kappas.format(judge, plain(within.judge), plain(within.one_human))
+            text = f"{begin} {kappas}, without an interval."
         return Headline(text, number=difference, count=within.items, caveats=(why,))
     groups = len({item.group for item in pooled.compared if len(pooled.grades(item)) > 1})
     low, high = within.low98 or 0, within.high98 or 0
@@ -222,10 +256,10 @@ def _of_study(study: "RatingStudy") -> Headline:
     side = None if not enough else "higher" if low > 0 else "lower" if high < 0 else None
     size = f"{difference.value:+z.2f} in kappa ({interval(difference, '{:+z.2f}'.format)})"
     verb = "can be claimed" if excludes_zero(difference) else "was detected"  # beside an interval that excludes 0
-    text = f"{begin} no difference between {judge} and {one} {verb} in agreement with {another}: {size}."
+    text = f"{begin} no difference {wording.difference.format(judge, verb)}: {size}."
     if side:
         how = "better" if side == "higher" else "less well"
-        text = f"{begin} {judge} agrees with {one} {how} than {another} does: {size}."
+        text = f"{begin} {wording.better.format(judge, how)}: {size}."
     whose = (
         f"between these {raters or 'few'} raters" if few else f"between {'raters' if person == 'rater' else 'people'}"
     )

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from dspy_proact.errors import CorpusError, RunError, UsageError
+from dspy_proact.evaluation import DEFAULT_BENCHMARK
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.inspect_run import run_at
 from dspy_proact.evaluation.people import HumanGrade, People, graded_levels, parts_of
@@ -225,6 +226,11 @@ def load_ratings(
     contents = {sheet: reader.read(sheet, wanted) for sheet in sheets}
     if items is None:
         problem = "a file of ratings does not hold what was rated; give its run, or a file of its items"
+        if declared.name == DEFAULT_BENCHMARK:
+            problem += (
+                "; a table of your own, with responses and labels, is read by its scale: `settings.scale=bad,ok,good`, "
+                "and where columns have other names, `settings.columns=ROLE=COLUMN`"
+            )
         raise CorpusError(problem, source=names[0])
     parts = [part.name for part in parts_of(declared)]
     files = [labels_in(text_of(data, sheet), sheet, parts) for sheet, data in contents.items()]

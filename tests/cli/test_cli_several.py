@@ -217,6 +217,16 @@ def test_lines_show_the_results_so_far_and_the_cost_where_it_is_known(capsys):
     assert "USD" not in capsys.readouterr().err
 
 
+def test_levels_that_are_numbers_are_told_from_their_counts(capsys):
+    with RunProgress(manifest(JUDGE, labels=("5", "3", "1")), Scope()) as shown:
+        shown.started(3, 3)
+        for case, level in zip(CASES, ("3", "5", "3"), strict=True):
+            verdict = VerdictRecord(score=0.5, label=level, verified=None, detail={})
+            key = StageKey(case=case.key, epoch=1, stage="verdict", judge=JUDGE)
+            shown.ended(StageEvent(key=key, grade=verdict, calls=(), time=3.0), True)
+    assert "verdicts: level 5: 1, level 3: 2" in capsys.readouterr().err
+
+
 def test_answers_are_counted_where_they_are_more_than_triggers_and_their_grades_apart(capsys):
     control = replace(trigger("c"), stratum=CONTROL)
     of = manifest(JUDGE, "openai/k", control_labels=("HELD_BACK", "UNWANTED"))

@@ -67,5 +67,6 @@ def test_a_start_that_is_kept_says_which_guard_the_better_candidates_broke_even_
         for score, broken, chosen in (start, better)
     ]
     card = assistants.card(of_assistant(14), unchanged=True, candidates=candidates)
-    kept = "no candidate that keeps the guard on offers beat the starting program, which is kept unchanged."
-    assert card.headline.text == f"No improvement in RECOVERY: {kept}"
+    kept = "no candidate that keeps the guard on offers beat the starting program, which is kept unchanged"
+    folds = "the gain of 50.0 points in the folds, by other programs, may be chance."
+    assert card.headline.text == f"No improvement in RECOVERY: {kept}; {folds}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from dspy_proact.errors import UsageError
 from dspy_proact.files.columns import USUAL, columns_called, columns_listed, folded
 from dspy_proact.files.rows import Line
+from dspy_proact.report.numbers import listed
 
 _ROLES = ("input", "response", "grade", "rater", "key", "group", "context")
 _FURTHER = {"group": ("scenario",)}
@@ -39,14 +40,16 @@ class RowColumns:
         names = tuple(line.parse())
         columns = _named(line, names, mapped)
         _find_usual(line, names, columns)
-        for role in needed:
-            if role not in columns:
-                which = f"which is the {role}"
-                which = "which has the labels, or name a column for each rater" if role == "grade" else which
-                raise line.error(
-                    f"no column is called {_alternatives(role)}; {columns_listed(names)}; say {which}: "
-                    f"`settings.columns={role}=COLUMN`"
-                )
+        if missing := [role for role in needed if role not in columns]:
+            usual = ", nor ".join(map(_alternatives, missing))
+            which = listed(
+                [
+                    "has the labels (or name one for each rater)" if role == "grade" else f"is the {role}"
+                    for role in missing
+                ]
+            )
+            mend = " ".join(f"`settings.columns={role}=COLUMN`" for role in missing)
+            raise line.error(f"no column is called {usual}; {columns_listed(names)}; say which {which}: {mend}")
         one = {role: columns[0] for role, columns in columns.items() if role not in _SEVERAL}
         grades = {column: _rater_of(column) for column in columns.get("grade", ())}
         if len(grades) > 1 and "rater" in one:

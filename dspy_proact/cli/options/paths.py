@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dspy_proact.cli.options.arguments import flags_in_hand
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation import DEFAULT_BENCHMARK
 
@@ -32,6 +33,9 @@ def is_results(path: Path) -> bool:
     if content.kind in (Kind.RUN, Kind.FILE):
         return content.kind is Kind.FILE
     problem = content.problem("the folder of a run or a results file", Kind.RUNS)
+    if content.kind in (Kind.TABLE, Kind.FOLDER) and "--scale" in flags_in_hand():
+        problem += "; a table of your own is read by its scale: --scale bad,ok,good, and where columns have other "
+        problem += "names, --map ROLE=COLUMN"
     raise UsageError(f"{path}: no run here and no results file: {problem}")
 
 

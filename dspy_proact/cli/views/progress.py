@@ -132,7 +132,7 @@ class RunProgress(ProgressOnStderr, Observer):
         manifest, labels = self._manifest, self._labels
         named = {"verdicts": manifest.labels, manifest.nouns.controls: manifest.control_labels}
         counts = {
-            name: ", ".join(f"{label} {labels[label]}" for label in known if labels[label])
+            name: ", ".join(f"{_named_level(label)} {labels[label]}" for label in known if labels[label])
             for name, known in named.items()
         }
         parts = [f"{name}: {text}" for name, text in counts.items() if text]
@@ -148,6 +148,11 @@ class RunProgress(ProgressOnStderr, Observer):
             left = (time.monotonic() - self._begun) * (self._todo - self._done) / self._done
             ahead = [f"about {duration(left)} left"] if left >= _WORTH_SAYING else []
             self._say(_broken([f"{self._done} of {self._todo} {self._counted}", *results, *ahead], _WIDTH))
+
+
+def _named_level(label: str) -> str:
+    """A label before its count: one that is a number is told from it."""
+    return f"level {label}:" if label[-1:].isdigit() else label
 
 
 def _broken(parts: Sequence[str], width: int) -> str:

@@ -106,7 +106,7 @@ def test_messages_are_read_from_json_and_a_prompt_that_looks_like_it_is_a_prompt
     [
         ("text reply label", [["Hi", "x", "ok"]], "line 2: no column is called input, prompt, question or messages; "),
         ("prompt text label", [["Hi", "x", "ok"]], "the columns are prompt, text, label; say which is the response: "),
-        ("prompt reply text", [["Hi", "x", "ok"]], "say which has the labels, or name a column for each rater"),
+        ("prompt reply text", [["Hi", "x", "ok"]], "say which has the labels (or name one for each rater): "),
         ("prompt reply answer label", [["Hi", "x", "y", "ok"]], "which column is the response, 'reply' or 'answer'?"),
         ("prompt reply label", [["Hi", "x", "ok"], ["", "x", "ok"]], "line 3, field 'prompt': the input is missing"),
         (

@@ -43,9 +43,24 @@ def test_people_are_compared_on_four_levels_without_a_rubric(proact, mine):
     """Of the two, ann is one level below bob but for his lowest."""
     status, out, _ = proact("agree", "--ratings", mine, *FOUR)
     assert status == 0
-    assert "On 30 items one of these 2 raters agrees with another at kappa" in out
+    assert "On 30 items these 2 raters agree with each other at kappa" in out
     assert "No criteria" not in out  # no judge has graded
     assert "quadratic kappa" in out
+
+
+def test_a_table_that_is_no_file_of_ratings_is_refused_with_what_to_type(refused, mine):
+    """Each command that takes ratings, or what is to be rated."""
+    for command in (("agree", "--ratings"), ("optimize", "judge", "--ratings"), ("label", "serve"), ("label", "sheet")):
+        message = refused(*command, mine)
+        assert "a table of your own" in message
+        assert "is read by its scale: --scale bad,ok,good" in message
+        assert "--map " in message
+
+
+def test_columns_that_are_missing_are_named_at_once(refused, mine):
+    mine.write_text(mine.read_text().replace("label_", "").replace("text,", "msg,", 1).replace("reply,", "bot,", 1))
+    message = refused("agree", "--ratings", mine, "--scale", "bad,ok,good,great")
+    assert "--map input=COLUMN --map response=COLUMN --map grade=COLUMN" in message
 
 
 def test_a_judge_is_asked_for_a_level_by_the_words_of_the_scale_and_sees_no_label(proact, server, mine):

@@ -266,6 +266,12 @@ THESE = "The interval: for these 3 raters only."
     [
         (of(*BETTER, scenarios=20), f"{BEGIN} better than another does: +0.", "higher", THESE),
         (of(*WORSE, scenarios=20), f"{BEGIN} less well than another does: -1.", "lower", THESE),
+        (
+            of(*[(phase, judge, grades[:2]) for phase, judge, grades in WORSE], scenarios=20),
+            "On 32 items the judge agrees with these 2 raters less well than they do with each other: -1.",
+            "lower",
+            "",
+        ),
         # Of 40 items: +0.35, 95 % +0.04 to +0.66, and from -0.02 at 98 %.
         (
             of(*BETTER, *BETTER[:4], *WORSE[:4], scenarios=20),
@@ -277,7 +283,7 @@ THESE = "The interval: for these 3 raters only."
         (of(*BETTER, scenarios=9), f"On 32 items {OPEN}", None, "Too few for a claim: 9 scenarios."),
         (
             of(*[("EMERGENT", " ", grades) for grades in ("++", "F+", "FP", "FF") * 3]),
-            "On 12 items one of these 2 raters agrees with another at kappa 0.",
+            "On 12 items these 2 raters agree with each other at kappa 0.",
             None,
             "No judge is compared: the judge's grades of these items are not known.",
         ),
@@ -307,7 +313,7 @@ THESE = "The interval: for these 3 raters only."
         ),
         (
             of(*[("EMERGENT", "+", "++"), ("EMERGENT", "F", "FF")] * 6),
-            "On 12 items the judge and one of these 2 raters agree with another at kappa 1.00 and 1.00, without an ",
+            "On 12 items the judge agrees with these 2 raters at kappa 1.00, and they with each other at 1.00",
             None,
             "",
         ),
