@@ -119,7 +119,7 @@ class ChatProgram(Program):
         """All that it says beside the chat, worked examples included; empty for the bare chat."""
         return self.adapter.system_message(cast("type[dspy.Signature]", self.reply.signature), self.reply.demos)
 
-    async def answer_by(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
+    async def answer_by(self, asking: Asking, *_: Any, **inputs: Any) -> dspy.Prediction:
         """A prediction with `response`, and whether it is `truncated`; a `StageError` where there is no response."""
         answer = await asking(self.reply, self.adapter, **inputs)
         return dspy.Prediction(response=usable(answer.prediction.response), truncated=answer.truncated)

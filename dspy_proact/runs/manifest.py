@@ -57,7 +57,7 @@ class Identity(Identified):
 
     def mend(self, differing: Mapping[str, tuple[str | None, str | None]]) -> str:
         """Other answers, or the limits there, if nothing else differs: a server that is down changes limits."""
-        if differing.keys() == {"parent"}:
+        if set(differing) == {"parent"}:
             return "other answers were graded there: "
         if not differing.keys() <= _ARGUMENTS_OF_LIMITS.keys():
             return ""
