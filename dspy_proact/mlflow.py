@@ -22,6 +22,7 @@ from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.compiled import compiled_program
 from dspy_proact.evaluation.participant import role_of
+from dspy_proact.evaluation.ratings import digest
 from dspy_proact.evaluation.registry import benchmark_as_set, benchmark_named, reporting_of
 from dspy_proact.evaluation.responses import Responses
 from dspy_proact.evaluation.trial import Side, graded
@@ -69,7 +70,8 @@ def scorer(
         judge_program: The file of a compiled judge.
         value: Whether the value of the feedback is the grade or the score, a number in [0, 1], of which MLflow makes a
             mean. The other one is among the metadata.
-        name: Of the feedback; the benchmark's where None.
+        name: Of the feedback, by which MLflow keeps one mean for all scorers of that name. Where None, the benchmark's;
+            of rows of one's own with a short hash of criteria and scale, so that two scorers have two means.
         gate: Limits and the number of calls in flight.
 
     Raises:
@@ -78,14 +80,15 @@ def scorer(
     try:
         genai, entities = import_module("mlflow.genai"), import_module("mlflow.entities")
     except ImportError as error:
-        raise UsageError(f"a scorer of MLflow needs MLflow: pip install mlflow ({error})") from error
+        mend = "pip install 'mlflow>=3.17', without `-c requirements.lock`, whose versions it does not take"
+        raise UsageError(f"a scorer of MLflow needs MLflow 3.17 or newer: {mend} ({error})") from error
     own = {name: one for name, one in {"criteria": criteria, "scale": scale, "nominal": nominal}.items() if one}
     if own and benchmark is not None:
         raise UsageError(f"`{next(iter(own))}` is of rows of one's own; leave it out beside `benchmark`")
     named = OWN_ROWS if benchmark is None else benchmark
     grading = _Grading(judge, named, {**(settings or {}), **own}, judge_program, gate or Gate())
     source = entities.AssessmentSource(entities.AssessmentSourceType.LLM_JUDGE, grading.model.name)
-    called = name or grading.declared.name
+    called = name or "_".join([grading.declared.name, *([digest([criteria, scale, nominal])[:8]] if own else [])])
 
     def grade(*, inputs: Any = None, outputs: Any = None, expectations: Any = None) -> Any:
         try:

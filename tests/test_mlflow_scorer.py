@@ -43,7 +43,7 @@ def scored(graded, **row):
 def test_a_feedback_has_grade_reasons_and_the_quotes_with_where_they_stand(genai, server):
     server.script = lambda sent: Answer(verdict("PASS", ["label the boxes today", "not in it"], "It plans the move."))
     feedback = scored(of(server))
-    assert (feedback.name, feedback.value, feedback.rationale) == ("rows", "PASS", "It plans the move.")
+    assert (feedback.name[:5], feedback.value, feedback.rationale) == ("rows_", "PASS", "It plans the move.")
     assert (feedback.source.source_type, feedback.source.source_id) == ("LLM_JUDGE", "openai/j")
     quotes = json.loads(feedback.metadata["quotes"])
     # "Done. You could " has 16 characters, the quote 21.
@@ -72,6 +72,14 @@ def test_the_judge_sees_the_row_and_the_criteria(genai, server):
         assert text in sent.text
     # The second of three levels, in equal steps from 0 to 1.
     assert (feedback.name, feedback.value) == ("moves", 0.5)
+
+
+def test_scorers_of_other_criteria_or_scales_have_other_names_and_the_same_has_its_own_again(genai, server):
+    """By its name MLflow keeps one mean."""
+    server.script = lambda sent: Answer(verdict("PASS", ["label the boxes today"]))
+    other = {"criteria": "Is it short?"}, {"scale": ("FAIL", "PASS")}, {"name": "short"}, {}, {}
+    names = [scored(of(server, **change)).name for change in other]
+    assert (len(set(names)), names[2], names[3]) == (4, "short", names[4])
 
 
 @pytest.mark.parametrize(
@@ -170,7 +178,7 @@ def test_what_does_not_fit_together_is_refused_when_the_scorer_is_made(genai, se
 
 def test_mlflow_is_wanted_by_a_sentence(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "mlflow.genai", None)
-    with pytest.raises(UsageError, match="pip install mlflow"):
+    with pytest.raises(UsageError, match=r"needs MLflow 3.17 or newer: pip install 'mlflow>=3.17', without"):
         scorer("embedded")
 
 
