@@ -106,6 +106,8 @@ def publish(
         print_json({"out": str(made.path), "held_back_in": hidden_path, **record.model_dump(mode="json")})
         return
     say(f"In {made.path}: {counted(record.items, *made.items)}. Read its README.md before you publish it.")
+    if made.notice:
+        say(made.notice)
     if made.held_back and record.held_back:
         say(f"In {made.held_back}, never to be published: {counted(record.held_back.items, *made.items)}.")
     if record.licence == "unknown":

@@ -40,6 +40,24 @@ _NO_SMALL_NAMES = NO_NAMES | frozenset(
     """.split()  # noqa: SIM905 - a list of words is read as words
 )
 """Words after "my name is" that are no name either."""
+_NO_PEOPLE = frozenset(
+    """
+    about absolutely account again all amazing amazon android app apple awesome awful bad beta black blue broken bug
+    cable chrome city clearly cloud confidential critical cyber decimal delivery desk edge enough error excel exactly
+    excellent express facebook fantastic feedback final fine firefox first free friday gift good google great green
+    horrible html http id important info information insane instagram internet invoice ios iphone ipad item java just
+    last late linux mac machine macos madness mail mega message microsoft model mode monday my netflix new nice number
+    obviously office office365 one only option order outlook page panel part perfect phone pin plan platinum play plus
+    policy premium prime pro problem product python question really red ridiculous safari sale second serial shop simply
+    site snow software spam square star step stock store sql teams terrible test top tracking tv unacceptable
+    unbelievable unfair update urgent usb version very vista visa web white wifi windows word works wrong xbox xp york
+    youtube guten tag
+    abzocke alles anfrage betrug bild ende endlich falsch fehler gut information jetzt kein klar leider linie nichts
+    nummer ordnung platz rechnung ruhe schade schluss schön schwarz seite sehr spitze super toll typisch unglaublich
+    wichtig wichtige zufall
+    """.split()  # noqa: SIM905 - a list of words is read as words
+)
+"""Words after "this is" and in a closing that are no part of a person's name, such as those of products."""
 
 
 def name_at(text: str, start: int, small: bool = False) -> int:
@@ -73,7 +91,9 @@ _CLAUSE_ENDS = re.compile(r"\s*(?:[,!.?:;\u2013\u2014-]|\n|$)")
 _LINE_ENDS = re.compile(r"[.!]?[^\S\n]*(?:\n|$)")
 _TEXT_ENDS = re.compile(r"[ .!\n]*\Z")
 _HERE = re.compile(r"\s+here\b")
-_SPEAKS = re.compile(r"\s+(?:speaking|here|calling|from|again|von|am Apparat|nochmal)\b|,\s+(?:calling|from)\b")
+_SPEAKS = re.compile(r"\s+(?:speaking|here|calling|from(?! \d)|again|von|am Apparat|nochmal)\b|,\s+(?:calling|from)\b")
+_GOES_ON = re.compile(r"\s*(?:[,!.?:;(\u2013\u2014-]|\n|$)|\s+(?:and|und|from(?! \d)|of|aus|von|vom|at|with|writing)\b")
+_SIGNED = re.compile(r"\s*(?:[,.!(|\n\u2013\u2014]|- |$)")
 _CLOSING = re.compile(
     r"\b(?:thanks|thank you|thx|cheers|regards|wishes|greetings|danke|dank|gr[üu](?:ß|ss)e?n?)\b", re.IGNORECASE
 )
@@ -101,7 +121,25 @@ def _last_line(match: re.Match[str]) -> str:
 def _speaking(match: re.Match[str]) -> str:
     """A name where the sentence goes on as that of somebody who introduces themselves does."""
     german = match[0].lower().startswith("hier")
-    return _named(match, _SPEAKS) or (_named(match, _CLAUSE_ENDS) if german else "")
+    return _of_person(_named(match, _SPEAKS) or (_named(match, _CLAUSE_ENDS) if german else ""))
+
+
+def _of_person(name: str) -> str:
+    """A name, but for one in capitals or with a word that no person is called; then empty."""
+    words = {word.lower().strip(".") for word in name.split()}
+    return "" if words & _NO_PEOPLE or (name.isupper() and len(name) > 2) else name
+
+
+def _introduced(match: re.Match[str]) -> str:
+    """A name of two words that begins what somebody writes, or any after a greeting."""
+    name = _of_person(_named(match, _GOES_ON))
+    return name if " " in name or match["hi"] else ""
+
+
+def _signed(match: re.Match[str]) -> str:
+    """A name after a farewell: with what follows it in the line where it has two words, else alone."""
+    name = _of_person(_named(match, _SIGNED))
+    return name if " " in name else _of_person(_named(match, _LINE_ENDS)) or _named(match, _TEXT_ENDS, small=True)
 
 
 def _name_rule(check: Check, *parts: str, exact: bool = False) -> PersonalRule:
@@ -134,6 +172,29 @@ NAME_RULES = (
         r"\b(?:dear|hi|hello|hey|good (?:morning|afternoon|evening)|liebe[rs]?|hallo|guten (?:tag|morgen|abend)|moin",
         r"|servus|gr(?:ü|ue)(?:ß|ss) gott|hola|querid[oa]|bonjour|ch[eè]re?|ciao|buongiorno|olá),?[^\S\n]+",
         _CAPITAL,
+    ),
+    _name_rule(
+        _introduced,
+        r"(?m:^)[^\S\n]{0,9}(?P<hi>(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening|day)|hallo|huhu|moin|servus",
+        r"|guten (?:tag|morgen|abend)|gr(?:ü|ue)(?:ß|ss) gott)(?: (?:there|all|team|everyone|again|zusammen))?",
+        rf"[,.!]?\s{{1,9}})?(?:this is|it['\u2019]?s|hier (?:ist|spricht|schreibt))[^\S\n]{_CAPITAL}",
+    ),
+    _name_rule(
+        _signed,
+        r"(?:\b(?:(?:best|kind|kindest|warm|warmest|many) (?:regards|wishes|greetings)|yours (?:sincerely|faithfully)",
+        r"|yours truly|(?:freundliche|beste|liebe|viele|herzliche|sch(?:ö|oe)ne)[nmr]? gr(?:ü|ue)(?:ß|ss)en?",
+        r"|herzlichst|hochachtungsvoll)|(?:(?m:^)[^\S\n]{0,9}|(?<=[.!?,] ))(?:regards|greetings|sincerely",
+        r"|gr(?:ü|ue)(?:ß|ss)e|gru(?:ß|ss)|mfg|lg|vg|best(?=[^\S\n]*\n)))\b",
+        r"(?: (?:aus|from the)(?: [^\W\d_]{1,20}){1,3}(?=,|[^\S\n]*\n))?",
+        r"(?:,| from| von|[^\S\n]*[\u2013\u2014-])?\s{1,9}",
+        r"(?:(?:ihre?|eure?|deine?)[^\S\n](?-i:(?=[A-ZÄÖÜ])))?",
+    ),
+    _name_rule(
+        lambda match: (
+            _of_two_words(match) if _LINE_ENDS.match(match.string, name_at(match.string, match.end())) else ""
+        ),
+        r"\b(?:thanks|thank you|cheers|danke|vielen dank)(?: (?:again|in advance|a lot|so much|very much|nochmals?",
+        rf"|im voraus|schon mal))?[,.!][^\S\n]{_CAPITAL}",
     ),
     _name_rule(
         partial(_named, after=_LINE_ENDS),

@@ -44,6 +44,8 @@ class Publication:
     """Of an audit of what is published."""
     items: tuple[str, str]
     """Noun of an item, and its plural."""
+    notice: str
+    """What must be done before it is published; empty where nothing is known."""
 
 
 def publish(
@@ -102,7 +104,8 @@ def publish(
         _require_free(target, wanted)
     for target, wanted in ((hidden_path, rest_files), (path, files)):
         _write(target, wanted)
-    return Publication(path, hidden_path if rest_files else None, record, audited, source.publishing.items)
+    notice = source.publishing.notice(record.rows)
+    return Publication(path, hidden_path if rest_files else None, record, audited, source.publishing.items, notice)
 
 
 def _held_back_files(source: Source, rest: CorpusPart, owner: Owner, title: str) -> dict[str, str]:

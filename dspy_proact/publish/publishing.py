@@ -96,6 +96,8 @@ class Publishing:
     further: Callable[[Mapping[str, str]], Mapping[str, str]] = lambda _: {}
     """Tables that loaders read more easily, by the name of their file, made of the files of a part."""
 
+    notice: Callable[[Mapping[str, int]], str] = lambda _: ""
+    """What must be done before it is published, by the number of rows of each table."""
     unhashed: Sequence[str] = ()
     """Stages whose prompts hold what is not published: by a hash of them others could try what stood there."""
 

@@ -3,11 +3,13 @@
 Neither the page nor `redacted.jsonl` nor `calls.jsonl` is among the tables.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from dspy_proact.benchmarks.proactbench.logs.roles import READING
 from dspy_proact.benchmarks.proactbench.report import publishing as made
 from dspy_proact.publish.publishing import Description, PublicData, Publishing
+from dspy_proact.report.numbers import counted
 
 METHOD = (
     "Conversations of a product's log were redacted by rules in code and then by a model, which alone saw the text "
@@ -52,7 +54,20 @@ def _describe(data: PublicData) -> Description:
     )
 
 
+def _notice(rows: Mapping[str, int]) -> str:
+    """How many conversations are in it, and that somebody must read them."""
+    controls = rows.get(made.CONTROLS, 0)
+    count = counted(rows.get(made.DIALOGUES, 0) + controls, "conversation")
+    within = f", {controls:,} of them for control turns" if controls else ""
+    return (
+        f"It holds {count} that people had{within}. Read all of it first: rules and a model looked for what is "
+        "private, neither finds everything, and names, towns and numbers may be left."
+    )
+
+
 def publishing() -> Publishing:
     """How corpora of logs are published."""
     nouns = ("conversation", "conversations")
-    return replace(made.publishing(), describe=_describe, items=nouns, groups=nouns, unhashed=(READING,))
+    return replace(
+        made.publishing(), describe=_describe, items=nouns, groups=nouns, unhashed=(READING,), notice=_notice
+    )

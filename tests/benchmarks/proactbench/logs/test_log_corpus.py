@@ -356,6 +356,13 @@ def test_offline_the_bundled_logs_show_how_it_works(proact):
     assert "1 of 1 control turns end conversations that took place" in " ".join(out.split())
     status, _, err = proact("generate", "--logs", "sample", "--out", "corpus")
     assert (status, "no calls were made" in err) == (0, True)
+    _, _, err = proact("generate", "publish", "corpus", "--out", "public")
+    lines = {
+        name: len(Path(f"public/{name}.jsonl").read_text().splitlines()) for name in ("final_dialogues", "controls")
+    }
+    assert lines["controls"] == 1
+    count = sum(lines.values())
+    assert f"It holds {count} conversations that people had, 1 of them for control turns. Read all of it first" in err
 
 
 def test_a_forecast_names_the_roles_and_sends_nothing(proact):
