@@ -90,6 +90,8 @@ class App(Protocol):
     """An application, ready to be asked from one event loop, many requests at a time.
 
     One that keeps the conversation itself, so that earlier replies in it are its own, has True as its `stateful`.
+    One that cannot take every conversation may have a `require`, which is called before a run begins with the messages
+    of each, and raises a `UsageError`.
     """
 
     @property

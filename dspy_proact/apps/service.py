@@ -99,9 +99,15 @@ class ServiceApp:
         """sha256 of URL and template, which names variables and holds none of their values."""
         return sha256(json.dumps([self._url, self._template.model_dump()], sort_keys=True).encode()).hexdigest()
 
+    def require(self, messages: Sequence[Message]) -> None:
+        """Raise a `UsageError` for a conversation of which it would miss a part."""
+        if lost := self._template.lost_of(messages, self._sent):
+            raise UsageError(f"`app_template`: {lost}")
+
     async def answer(self, request: AppRequest) -> AppReply:
         """Its reply to a conversation; raises what the module's docstring says."""
-        self._template.require_all_of(request.messages, self._sent)
+        if lost := self._template.lost_of(request.messages, self._sent):
+            raise SetupFault(lost)
         if not self._template.stateful:
             return (await self._ask(request.messages, request.conversation)).reply
         system = [message for message in request.messages if message["role"] == "system"]

@@ -163,16 +163,17 @@ class Template(OwnPart):
         values = (*self.headers.values(), *self.query.values())
         return {name for value in values for name in _VARIABLE.findall(value)}
 
-    def require_all_of(self, messages: Sequence[Message], sent: set[str]) -> None:
-        """Raise a `SetupFault` where the service would miss a part of a conversation, since no placeholder sends it."""
+    def lost_of(self, messages: Sequence[Message], sent: set[str]) -> str | None:
+        """What of a conversation the service would miss, since no placeholder sends it, in a sentence; None if none."""
         earlier = any(message["role"] != "system" for message in messages[:-1])
         if earlier and not self.stateful and not sent & {"messages", "history", "transcript"}:
-            raise SetupFault(
+            return (
                 "the template sends the last message alone, and this conversation has earlier ones: add {{history}}, "
                 '{{messages}} or {{transcript}}, or "stateful": true where the service keeps the conversation'
             )
         if messages[0]["role"] == "system" and not sent & {"messages", "system"}:
-            raise SetupFault("the template leaves the system text out, which this program sends: add {{system}}")
+            return "the template leaves the system text out, which this program sends: add {{system}}"
+        return None
 
 
 OPENAI = Template(

@@ -111,7 +111,6 @@ def evaluate(
     from dspy_proact.evaluation.evaluation import Evaluation
     from dspy_proact.evaluation.people import is_nominal
     from dspy_proact.evaluation.variants import variants_of
-    from dspy_proact.report.least_score import require_points
 
     answers.require_alone(flags_of(_TESTED, APPS, WORDINGS, ROLES))
     apps.require_alone(flags_of(_TESTED, WORDINGS))
@@ -124,6 +123,8 @@ def evaluate(
     if min_kappa is not None:
         _require_kappa(judge_program, min_kappa)
     if fail_under is not None:
+        from dspy_proact.report.least_score import require_points
+
         require_points("fail_under", fail_under)
         if is_nominal(declared):
             raise UsageError("--fail-under: labels without an order have no score; leave it out")

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.checks import file_of, require_inputs
 from dspy_proact.evaluation.forecast import RoleCalls, RunForecast
-from dspy_proact.evaluation.mends import greater_limits, has_hope, unusable_content
+from dspy_proact.evaluation.mends import Completed, greater_limits, has_hope, unusable_content
 from dspy_proact.evaluation.participant import Participant, run_name
 from dspy_proact.evaluation.people import is_nominal
-from dspy_proact.evaluation.rendered import answer_calls, assumption_of, grade_calls
+from dspy_proact.evaluation.rendered import answer_calls, assumption_of, grade_calls, require_taken
 from dspy_proact.evaluation.replay import Prompt, prompts_of
 from dspy_proact.evaluation.responses import Responses
 from dspy_proact.kept import git_commit, now, versions
@@ -56,28 +56,6 @@ from dspy_proact.runs import (
 )
 from dspy_proact.runs.chains import Chains
 from dspy_proact.switch import Switch
-
-
-@dataclass(frozen=True)
-class Completed:
-    """How a run ended that came to its end."""
-
-    path: Path
-    stages: int
-    """Responses and verdicts that this command got or failed to get; 0 when all was on disk already."""
-    unscored: int
-    """Of what this command asked for: tried and without a grade."""
-    retryable: int
-    """Of these, what can be asked for again: not what another run or a file never answered, and none where every
-    request would fail as before."""
-    by_content: int
-    """Of these, what only `Scope.retry_unscored` asks for again; the same command asks for the others."""
-    pending: int
-    """Of what this command asked for: copied responses that the other run does not have yet."""
-    limits: Mapping[str, int]
-    """By argument, a greater limit of output for a model whose replies were cut where something is unscored."""
-    labels: frozenset[str]
-    """That cases of the run have; empty where several verdicts decide the label of one."""
 
 
 class Execution:
@@ -214,14 +192,12 @@ class Execution:
             finally:
                 for model in self.models:
                     await model.aclose()
-            unscored, retryable = ledger.unscored(cases, manifest.epochs), ledger.retryable(cases, manifest.epochs)
-            retryable = retryable if has_hope(folder) else 0
-            by_content = ledger.by_content(cases, manifest.epochs) if retryable else 0
-            pending = ledger.pending(cases, manifest.epochs)
+            every = cases, manifest.epochs
+            unscored, pending = ledger.unscored(*every), ledger.pending(*every)
+            retryable = ledger.retryable(*every) if has_hope(folder) else 0
+            counts = unscored, retryable, ledger.by_content(*every) if retryable else 0, pending
             limits = greater_limits(folder, self.models) if unscored else {}
-            return Completed(
-                path, runner.stages, unscored, retryable, by_content, pending, limits, ledger.labels_of_cases
-            )
+            return Completed(path, runner.stages, *counts, limits, ledger.labels_of_cases)
 
     def _give_up(self, key: StageKey, failures: Sequence[tuple[Failure, Sequence[Call]]]) -> Halt:
         judging = self._judges.get(key.judge or "") if key.stage == "verdict" else self._assistant
@@ -335,13 +311,15 @@ class Execution:
         return {name: model for name, model in further.items() if isinstance(model, Model)}
 
     def _check(self, out: str | Path | None, scope: Scope) -> None:
-        """Raise a `UsageError` where nothing is asked for, or the folder holds something else."""
+        """Raise a `UsageError` where nothing is asked for, the folder holds something else, or an app misses a part."""
         self._selected(scope)
         path = Path(out or self.default_folder)
         RunFolder(path).check(self._manifest_for(scope))
         if (reused := self.reused(scope)) and Path(reused.path).resolve() == path.resolve():
             mend = "leave it out to go on with that run, or name another folder with `out`"
             raise UsageError(f"`scope.reuse={reused.path}`: is the folder of this very run; {mend}")
+        if self._assistant and (require := self._assistant.require):
+            require_taken(require, self._declared, self._selected(scope), self._assistant.ask.program, self._settings)
 
     def reused(self, scope: Scope) -> ReusedRun | None:
         """The run whose stages are taken over, with what is not and why; None without one. Raises a `RunError`."""

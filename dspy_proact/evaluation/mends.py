@@ -1,7 +1,9 @@
-"""What would mend a run whose answers cannot be used: a greater limit of output, or a schema of the answers."""
+"""How a run ended, and what would mend one whose answers cannot be used: a greater limit, or a schema of answers."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from dspy_proact.calls import Call, Failure, StageKey
 from dspy_proact.errors import UnusableContent
@@ -10,6 +12,28 @@ from dspy_proact.runs import RunFolder, latest
 
 _FUTILE = ("cut", "too_long", "refused")
 """Reasons for which the same request would fail again."""
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How a run ended that came to its end."""
+
+    path: Path
+    stages: int
+    """Responses and verdicts that this command got or failed to get; 0 when all was on disk already."""
+    unscored: int
+    """Of what this command asked for: tried and without a grade."""
+    retryable: int
+    """Of these, what can be asked for again: not what another run or a file never answered, and none where every
+    request would fail as before."""
+    by_content: int
+    """Of these, what only `Scope.retry_unscored` asks for again; the same command asks for the others."""
+    pending: int
+    """Of what this command asked for: copied responses that the other run does not have yet."""
+    limits: Mapping[str, int]
+    """By argument, a greater limit of output for a model whose replies were cut where something is unscored."""
+    labels: frozenset[str]
+    """That cases of the run have; empty where several verdicts decide the label of one."""
 
 
 def greater_limits(folder: RunFolder, models: Iterable[AnyModel]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -39,6 +39,8 @@ class Participant:
     """The system prompt that a person names, if any."""
     variant: str | None = None
     """What a person calls that prompt, or the program."""
+    require: Callable[[Sequence[Any]], None] | None = None
+    """Raises a `UsageError` for the messages of a conversation that an application cannot take; None where it may."""
     stored: bool = False
     """Whether its requests are kept: its program is a person's, or calls what is not kept, such as vectors."""
 
@@ -141,9 +143,8 @@ def answering(
         module = compiled_program(declared, settings, Start(system_prompt, file), "assistant", handles)
     if rule is None:
         opened = open_model(model, role, gate) if isinstance(model, ModelSpec | str) else open_app(model, role, gate)
-        return Participant(
-            opened, Ask.in_run(module, opened.lm, settings, handles), further=further, prompt=system_prompt
-        )
+        ask, require = Ask.in_run(module, opened.lm, settings, handles), getattr(model, "require", None)
+        return Participant(opened, ask, further=further, prompt=system_prompt, require=require)
     role = replace(role, stand_in=role.stand_in or (lambda _, __: ""))
     return Participant(replace(open_model(EMBEDDED, role, gate), name=rule.name), Ask.in_run(module, None, settings))
 

@@ -30,6 +30,20 @@ def answer_calls(
     return _if_rendered(lambda: _calls(program, declared.inputs(case.view)))
 
 
+def require_taken(
+    require: Callable[[Sequence[Any]], None],
+    declared: Benchmark[Any, Any],
+    cases: Sequence[Case],
+    program: Any,
+    settings: Settings,
+) -> None:
+    """Raise what `require` raises for the messages of any call of an answer, as far as they are known in advance."""
+    for case in cases:
+        for call in answer_calls(declared, case, program, settings) or ():
+            if call.role is None:
+                require(call.messages)
+
+
 def grade_calls(
     declared: Benchmark[Any, Any], case: Case, answer: Any, judge: Any, settings: Settings
 ) -> Sequence[ExpectedCall] | None:

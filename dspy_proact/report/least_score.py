@@ -12,7 +12,7 @@ from dspy_proact.runs import RunFolder
 from dspy_proact.runs.outcome import State
 
 if TYPE_CHECKING:
-    from dspy_proact.evaluation.execution import Completed
+    from dspy_proact.evaluation.mends import Completed
 
 _ROUNDING = 1e-9
 

@@ -9,7 +9,7 @@ from fakes.server import Answer, error
 from dspy_proact import Evaluation, Gate, RunFolder, Scope, summarize, transcript
 from dspy_proact.apps.service import ServiceApp
 from dspy_proact.apps.template import Template
-from dspy_proact.errors import ProviderDown, RefusedAlike, RunError, SetupFault
+from dspy_proact.errors import ProviderDown, RefusedAlike, RunError, SetupFault, UsageError
 from dspy_proact.models import EMBEDDED
 from dspy_proact.report.caveats import caveats
 
@@ -109,6 +109,17 @@ def test_what_every_request_meets_ends_the_run_at_once(server, tmp_path, status,
         at(server, retries=3).run(tmp_path / "run")
     assert len(server.of("bot")) == 1
     assert KEY not in str(raised.value)
+
+
+def test_a_template_that_loses_a_part_of_any_conversation_is_refused_before_the_first_request(server, tmp_path):
+    """Some triggers of the sample are first turns, which nothing is lost of."""
+    evaluation = at(server, Template(body={"q": "{{last}}"}, reply=CHAT.reply))
+    for begin in (evaluation.run, evaluation.forecast):
+        with pytest.raises(UsageError, match=r"`app_template`: the template sends the last message alone"):
+            begin(tmp_path / "run", Scope())
+    assert (server.sent, (tmp_path / "run").exists()) == ([], False)
+    complete = at(server, Template(body={"q": "{{last}}", "h": "{{history}}"}, reply=CHAT.reply))
+    assert complete.forecast(tmp_path / "run", Scope()).assistant.calls == 49
 
 
 def test_a_service_that_is_not_there_ends_the_run(server, tmp_path):

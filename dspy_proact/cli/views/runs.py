@@ -20,8 +20,9 @@ from dspy_proact.cli.views.message import console, print_json, print_more, say, 
 from dspy_proact.cli.views.progress import RunProgress
 from dspy_proact.errors import Halt, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.execution import Completed, Execution
+from dspy_proact.evaluation.execution import Execution
 from dspy_proact.evaluation.forecast import SECONDS, RoleCalls, RunForecast
+from dspy_proact.evaluation.mends import Completed
 from dspy_proact.models import Limits, Model
 from dspy_proact.plain_text import duration, printable
 from dspy_proact.runs import CorpusRecord, RunFolder, Scope

@@ -16,7 +16,7 @@ from fakes.server import Answer, Sent, Server, healthy
 from dspy_proact import Evaluation, Gate, RunFolder, Trial, cases_of, summarize
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import Interrupted
-from dspy_proact.evaluation.execution import Completed
+from dspy_proact.evaluation.mends import Completed
 from dspy_proact.runs import Observer, run_to_end
 
 TRIGGERS = 6
