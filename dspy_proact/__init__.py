@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from dspy_proact.evaluation.ratings import Ratings as Ratings
     from dspy_proact.evaluation.responses import Responses as Responses
     from dspy_proact.evaluation.results import ResultsFormat as ResultsFormat
+    from dspy_proact.evaluation.reward import Reward as Reward
+    from dspy_proact.evaluation.reward import reward as reward
     from dspy_proact.evaluation.transcript import transcript as transcript
     from dspy_proact.evaluation.trial import Trial as Trial
     from dspy_proact.exchange.every_eval_ever import export_every_eval_ever as export_every_eval_ever
@@ -137,6 +139,7 @@ _ROOMS = {
     "evaluation.ratings": "RatedItem Ratings",
     "evaluation.responses": "Responses",
     "evaluation.results": "ResultsFormat",
+    "evaluation.reward": "Reward reward",
     "exchange.every_eval_ever": "export_every_eval_ever",
     "exchange.hub_results": "export_hub",
     "exchange.inspect_log": "export_inspect",

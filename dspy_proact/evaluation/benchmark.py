@@ -57,6 +57,8 @@ class CorpusFacts:
     """Where the published corpus comes from."""
     name: str | None = None
     """Of the published corpus, as `--corpus` takes it; None where there is only the bundled one."""
+    reference: str | None = None
+    """The entry of a case's `meta` that is a response of proper length to it, by which a reward measures others."""
     own_case: Callable[[bytes, str], Case] | None = None
     """For `try --conversation`, where a person's own text makes a case: the case in the bytes of a file, without a
     grade. Raises a `CorpusError` that names its second argument, the source."""

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 
 ROWS = "_samples.jsonl"
 """Of Every Eval Ever: what stands after the stem of the first file in the name of that of the rows."""
+HIDDEN = "_hidden.jsonl"
+"""Likewise, of rows for training: what stands in the name of the file of what models must not see."""
 Writer = Callable[..., Sequence[str]]
 """Writes a run, from its folder and its summary, to a path; gives what the file cannot hold, a line each.
 
-A last argument is the dataset, where the form is of one. A `UsageError` where it cannot be written.
+Where the form is of several, it takes a sequence of summaries and the path. A last argument is the dataset or the
+margin, where the form has one. A `UsageError` where it cannot be written.
 """
 
 
@@ -36,6 +39,10 @@ class Form:
     """Of a second file: what stands after the stem of the first; empty for none."""
     of_dataset: bool = False
     """Whether a person names the dataset on the Hugging Face hub that it is of."""
+    of_several: bool = False
+    """Whether it is of one run or several."""
+    has_margin: bool = False
+    """Whether a person may say by how much one answer must be better than another."""
 
 
 def _of(module: str, function: str) -> Callable[..., Any]:
@@ -83,5 +90,20 @@ FORMS: Mapping[str, Form] = {
     ),
     "mlflow": Form("rows for `mlflow.genai.evaluate`", ".json", _of("mlflow_rows", "export_mlflow")),
     "hub": Form("a score for `.eval_results`", ".yaml", _of("hub_results", "export_hub"), of_dataset=True),
+    "rl": Form(
+        "prompts for a reward",
+        ".rl.jsonl",
+        _of("training_rows", "export_rl"),
+        beside=HIDDEN,
+        of_several=True,
+    ),
+    "sft": Form("passed answers to imitate", ".sft.jsonl", _of("training_rows", "export_sft"), of_several=True),
+    "dpo": Form(
+        "passed against failed answers",
+        ".dpo.jsonl",
+        _of("training_rows", "export_dpo"),
+        of_several=True,
+        has_margin=True,
+    ),
 }
 """By name, in the order of the help."""

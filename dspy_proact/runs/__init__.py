@@ -43,4 +43,4 @@ from dspy_proact.runs.manifest import (
 from dspy_proact.runs.outcome import Evidence, LastEvents, Outcome, Outcomes, State, outcomes_of, read_run
 from dspy_proact.runs.reuse import ReuseSource
 from dspy_proact.runs.runner import Observer, Runner, as_kept, attempted
-from dspy_proact.runs.votes import cut_label, majority_label
+from dspy_proact.runs.votes import cut_label, joint_grade, majority_label

@@ -258,6 +258,10 @@ class RunWriter(RunFolder):
         replies = (attempt.error is None for call in self.call_usage() for attempt in call.attempts)
         self._empty = self._new and not any(results) and not any(replies)
 
+    def widen(self, wanted: Manifest) -> None:
+        """Record what is asked for beyond what it was so far, such as further epochs; raises a `RunError`."""
+        self._claim.write(_widened(self.manifest(), wanted, self.path))
+
     def add_cases(self, cases: Iterable[Case]) -> None:
         """Keep the cases that are not there yet; raises `RunError` when they cannot be."""
         known, manifest = {case.key for case in self.cases()}, self.manifest()

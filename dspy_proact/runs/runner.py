@@ -9,8 +9,8 @@ import asyncio
 import json
 import time
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -83,25 +83,34 @@ class Runner:
         """
         todo = self.ledger.open_work(cases, epochs)
         self.observer.started(len(todo), len(cases) * epochs - self.ledger.lacking(cases, epochs))
-        with rare_collections(), self.folder.call_log(self.ledger) as self._calls:
+        with rare_collections(), self.opened():
             if self._source:
                 todo = await self._reuse(cases, todo, self._source)
             self._chains = Chains(cases, todo, self.folder.events(), self.benchmark.answer_type)
-            queue = deque(self._chains.ready)
-            workers = list[asyncio.Task[None]]()
-            try:
-                for _ in range(min(concurrency, len(queue))):
-                    workers.append(asyncio.create_task(self._work_off(queue)))
-                    await asyncio.sleep(0)  # begun together, all would write their requests before one is sent
-                await asyncio.gather(*workers)
-            finally:
-                for worker in workers:
-                    worker.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
-        if self._reopened() or self._cut_short or self.ledger.open_work(cases, epochs):
+            await self.work_off(self._chains.ready, concurrency)
+        if self.reopened() or self._cut_short or self.ledger.open_work(cases, epochs):
             self.switch.check()
 
-    def _reopened(self) -> bool:
+    @contextmanager
+    def opened(self) -> Generator[None]:
+        """Inside, calls are logged, and work can be done."""
+        with self.folder.call_log(self.ledger) as self._calls:
+            yield
+
+    async def work_off(self, works: Iterable[Work], concurrency: int) -> None:
+        """Do work and what follows it in its chain, in this order; ends early where the switch is pulled."""
+        queue, workers = deque(works), list[asyncio.Task[None]]()
+        try:
+            for _ in range(min(concurrency, len(queue))):
+                workers.append(asyncio.create_task(self._work_off(queue)))
+                await asyncio.sleep(0)  # begun together, all would write their requests before one is sent
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+
+    def reopened(self) -> bool:
         """Open what failed again, where the run ends for a fault that is mended outside of it; whether anything was."""
         if not isinstance(self.switch.halt, RefusedAlike | UnusableContent):
             return False

@@ -14,4 +14,4 @@ def members(kind):
 
 def test_a_benchmark_has_at_most_30_members_and_its_values_few():
     assert len(members(Benchmark)) <= 30
-    assert len(members(Benchmark)) + sum(len(members(value)) for value in VALUES) <= 105
+    assert len(members(Benchmark)) + sum(len(members(value)) for value in VALUES) <= 106

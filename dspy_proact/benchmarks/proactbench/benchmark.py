@@ -97,6 +97,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         licence="Apache-2.0, and CC-BY-4.0 for what derives from personas",
         source="Hugging Face dataset bosonai/proactbench, fetched by `datasets` at the first use; a sample is bundled",
         name="proactbench",
+        reference="curated_response",
         own_case=own_case,
         making=lazily(f"{_PACKAGE}.generation.making", "making"),
         reviewing=lazily(f"{_PACKAGE}.reviewing", "reviewing"),

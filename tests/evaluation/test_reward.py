@@ -1,0 +1,389 @@
+"""A reward for training: what it is worth, in which order it puts policies, and what it grades only once."""
+
+import asyncio
+import json
+import re
+from dataclasses import replace
+from statistics import mean
+
+import pytest
+from drivers.child import Child, code
+from fakes.server import Answer, error, is_about_offers, offers, verdict
+
+from dspy_proact import (
+    Benchmark,
+    Corpus,
+    Gate,
+    Limits,
+    ModelSpec,
+    ProactBench,
+    Rejudging,
+    Responses,
+    RunFolder,
+    Scope,
+    load_corpus,
+    reward,
+    summarize,
+)
+from dspy_proact.benchmarks.proactbench.cases import case_set_of
+from dspy_proact.benchmarks.proactbench.embedded import assistant
+from dspy_proact.benchmarks.proactbench.types import assistant_view
+from dspy_proact.errors import LimitReached, RunError, UsageError
+from dspy_proact.evaluation.registry import benchmarks
+from dspy_proact.evaluation.split import split_of, splits_of
+from dspy_proact.runs import CONTROL
+
+pytestmark = pytest.mark.usefixtures("proactbench")
+SHORT = "You could label the boxes today."
+
+
+def at(server, folder, **more):
+    """A reward on all of the sample, by the server's judge."""
+    limits, retries = more.pop("limits", Limits()), more.pop("retries", 0)
+    gate = Gate(retries=retries, backoff=0.0, concurrency=4, limits=limits)
+    judge = ModelSpec(name=more.pop("judge", "openai/j"), api_base=server.judge)
+    return reward("proactbench", judge, **{"split": None, "gate": gate, "out": folder / "rewards", **more})
+
+
+def of(rewarding, keys, completions):
+    """What a trainer gets, which passes its prompts and columns of its own too."""
+    more = {"stratum": ["any"] * len(keys), "trainer_state": None}
+    return asyncio.run(rewarding(prompts=["any"] * len(keys), completions=completions, key=keys, **more))
+
+
+def triggers(rewarding):
+    return [key for key, case in rewarding.cases.items() if case.stratum != CONTROL]
+
+
+def controls(rewarding):
+    return [key for key, case in rewarding.cases.items() if case.stratum == CONTROL]
+
+
+def scripted(grade, *unwanted):
+    """A judge that always says this, and a detector that always quotes that."""
+    return lambda sent: Answer(offers(*unwanted) if is_about_offers(sent) else verdict(grade, [SHORT]))
+
+
+# What it is worth
+
+
+@pytest.mark.parametrize(("grade", "score"), [("PASS", 1.0), ("PARTIAL", 0.5), ("FAIL", 0.0)])
+def test_a_text_of_proper_length_is_worth_its_score_and_a_longer_one_less(server, tmp_path, grade, score):
+    server.script = scripted(grade)
+    rewarding = at(server, tmp_path)
+    key = triggers(rewarding)[0]
+    proper = len(rewarding.cases[key].meta["curated_response"]) + 400
+    texts = [SHORT.ljust(length, "x") for length in (proper, proper * 5 // 4, 2 * proper, 9 * proper)]
+    # A quarter too long is a quarter of the weight of 0.5; twice as long and more is all of it.
+    assert of(rewarding, [key] * 4, texts) == pytest.approx([score, score - 0.125, score - 0.5, score - 0.5], abs=0.002)
+    rewarding.close()
+
+
+def test_a_control_costs_what_its_weight_says_and_is_never_worth_more_than_nothing(server, tmp_path):
+    server.script = lambda sent: Answer(offers(*[SHORT] * (SHORT in sent.text)))
+    rewarding = at(server, tmp_path, control_weight=0.75)
+    key = controls(rewarding)[0]
+    assert of(rewarding, [key] * 2, [SHORT, "It is at four."]) == [-0.75, 0.0]
+    rewarding.close()
+
+
+def test_texts_and_conversations_are_worth_the_same_and_thoughts_nothing(server, tmp_path):
+    server.script = scripted("PASS")
+    rewarding = at(server, tmp_path)
+    key = triggers(rewarding)[0]
+    forms = [
+        SHORT,
+        [{"role": "assistant", "content": SHORT}],
+        [
+            {"role": "assistant", "content": "Wait."},
+            {"role": "assistant", "content": [{"type": "text", "text": SHORT}]},
+        ],
+        f"<think>{'What did they mention? ' * 200}</think>{SHORT}",
+    ]
+    assert of(rewarding, [key] * 4, forms) == [1.0] * 4
+    (sent,) = server.sent
+    assert "What did they mention?" not in sent.text
+    with pytest.raises(UsageError, match="neither a text nor a conversation"):
+        of(rewarding, [key], [7])
+    rewarding.close()
+
+
+def test_what_has_no_grade_is_none_and_a_fail_is_zero(server, tmp_path):
+    def judged(sent):
+        return error(500) if "broken" in sent.text else Answer("no verdict" if "odd" in sent.text else verdict("FAIL"))
+
+    server.script = judged
+    rewarding = at(server, tmp_path)
+    key = triggers(rewarding)[0]
+    texts = ["a fine answer", "", " \n", "an odd answer", "a broken answer", [], "<think>only thoughts</think>"]
+    assert of(rewarding, [key] * 7, texts) == [0.0, None, None, None, None, None, None]
+    rewarding.close()
+    # The provider is asked again by the next process; an unreadable verdict is not, since that would choose a judge.
+    server.script = scripted("PASS")
+    again = at(server, tmp_path)
+    assert of(again, [key] * 3, ["a fine answer", "an odd answer", "a broken answer"]) == [0.0, None, 1.0]
+    again.close()
+
+
+# In which order it puts policies
+
+
+def checklist(*further):
+    kinds = ("a checklist", "a reminder", "a draft", "a summary", "a plan", "a comparison")
+    return "\n".join([*(f"- I suggest {kind}; shall I prepare it for you?" for kind in kinds * 4), *further])
+
+
+def policies(case):
+    """What several policies complete at a case."""
+    view = assistant_view(case.view)
+    messages = [*(turn.user for turn in view.history), view.user_message]
+    turns = [pair for turn in view.history for pair in (("user", turn.user), ("assistant", turn.assistant))]
+    chat = [*turns, ("user", view.user_message)]
+    return {
+        "always": assistant("Be proactive: take up what was mentioned.", chat),
+        "repeats": "\n".join(["That is done.", *(f"You mentioned this: {message}" for message in messages)]),
+        "silent": "That is done.",
+        "bare": assistant("", chat),
+        "list": checklist(),
+        "list of all": checklist(*(f"Since you mentioned {message} I suggest planning ahead." for message in messages)),
+    }
+
+
+@pytest.fixture(scope="module")
+def conduct(tmp_path_factory):
+    """The mean reward of each policy on the sample, by the stand-in, and the score that a run of it has."""
+    rewarding = reward("proactbench", split=None, out=tmp_path_factory.mktemp("conduct") / "rewards")
+    cases = rewarding.cases
+    rewards, scores = {}, {}
+    for name in policies(next(iter(cases.values()))):
+        texts = [policies(case)[name] for case in cases.values()]
+        rewards[name] = mean(of(rewarding, list(cases), texts))
+        rows = [{"key": key, "response": text} for key, text in zip(cases, texts, strict=True)]
+        run = Rejudging(Responses.of_rows(rows, name, benchmark="proactbench", name=name))
+        path = run.run(tmp_path_factory.mktemp(name.replace(" ", "-")) / "run", Scope(controls=True)).path
+        scores[name] = summarize(path).micro.strict_weighted.value
+    rewarding.close()
+    return rewards, scores
+
+
+def test_a_policy_that_always_offers_one_that_repeats_and_a_silent_one_stand_as_the_benchmark_has_them(conduct):
+    rewards, scores = conduct
+    for ranked in (rewards, scores):
+        assert ranked["always"] > ranked["repeats"] > ranked["silent"] == 0
+
+
+def test_long_lists_are_worth_less_than_the_bare_model_also_where_their_score_is_higher(conduct):
+    rewards, scores = conduct
+    assert scores["list of all"] > scores["bare"], "the judge alone is taken in"
+    assert rewards["list"] < rewards["list of all"] < rewards["bare"]
+
+
+def test_the_planted_ladder_of_a_made_corpus_is_in_order(server, tmp_path):
+    """By a judge that passes what names the consequence of every fact of the rubric, and lists as offers."""
+    from builders.made import made_dialogue
+
+    from dspy_proact.benchmarks.proactbench.generation.files import dialogue_of
+    from dspy_proact.benchmarks.proactbench.generation.planted import (
+        CHECKLIST,
+        PLANTED,
+        SILENT,
+        TAKER,
+        planted_response,
+    )
+    from dspy_proact.benchmarks.proactbench.generation.proof import controls_of
+    from dspy_proact.generation.maker import Kept
+
+    made = {f"d{number}": with_consequences(made_dialogue(number)) for number in range(4)}
+    dialogues = {key: dialogue_of(Kept(1, 1, item, ()), key) for key, item in made.items()}
+    swaps = [(swap, len(swap.turns)) for key, item in made.items() for swap in controls_of(item, dialogues[key])]
+    corpus = case_set_of(Corpus("made", None, tuple(dialogues.values()), controls=tuple(swaps)))
+
+    def judged(sent):
+        text = sent.messages[-1]["content"]
+        response = text.partition("Response ")[2]
+        if is_about_offers(sent):
+            return Answer(offers(*(line.strip() for line in response.split("\n") if line.strip().startswith("- "))))
+        needed = re.findall(r"needs <(.*?)>", text.partition("Response ")[0])
+        return Answer(verdict("PASS" if needed and all(fact in response for fact in needed) else "FAIL", ["loan"]))
+
+    server.script = judged
+    rewarding = at(server, tmp_path, corpus=corpus)
+
+    def completions(name):
+        for key in rewarding.cases:
+            dialogue, turn = key.partition("__")[0], int(key.rpartition("__t")[2])
+            trigger = min(made[dialogue].triggers, key=lambda one: abs(one.turn - turn))
+            # At a swap nothing was disclosed that could be taken up.
+            acts = SILENT if "swap" in key and name == TAKER else name
+            yield planted_response(acts, made[dialogue], trigger)
+
+    ladder = [name for name in PLANTED if name != "knows the rubric"]
+    worth = {name: mean(of(rewarding, list(rewarding.cases), list(completions(name)))) for name in ladder}
+    longer = [text * 5 for text in completions(CHECKLIST)]
+    hacker = mean(of(rewarding, list(rewarding.cases), longer))
+    assert min(worth, key=worth.get) == CHECKLIST
+    assert max(worth, key=worth.get) == TAKER
+    assert hacker < worth[CHECKLIST] < worth[SILENT]
+    rewarding.close()
+
+
+def with_consequences(made):
+    """Whose rubrics are passed by the consequences of their facts."""
+
+    def needing(trigger):
+        facts = "".join(f"needs <{made.scenario.anchor(name).consequence}> " for name in trigger.rubric.anchors)
+        return trigger.model_copy(update={"rubric": trigger.rubric.model_copy(update={"pass_criteria": facts})})
+
+    return made.model_copy(update={"triggers": [needing(trigger) for trigger in made.triggers]})
+
+
+# What it grades once
+
+
+def test_the_same_completion_to_the_same_case_is_graded_once(server, tmp_path):
+    server.script = scripted("PARTIAL")
+    rewarding = at(server, tmp_path)
+    first, second = triggers(rewarding)[:2]
+    assert of(rewarding, [first, first, second], [SHORT, SHORT, SHORT]) == [0.5] * 3
+    assert len(server.sent) == 2
+    assert of(rewarding, [second, first], [SHORT, SHORT]) == [0.5] * 2
+    assert len(server.sent) == 2
+
+    async def at_once():
+        calls = [rewarding(None, [f"{SHORT} Or {n % 3}."], [first]) for n in range(9)]
+        return await asyncio.gather(*calls)
+
+    assert asyncio.run(at_once()) == [[0.5]] * 9
+    assert len(server.sent) == 5
+    rewarding.close()
+
+
+KILLED = """
+import asyncio, json, os, sys
+from dspy_proact import Gate, ModelSpec, reward
+judge = ModelSpec(name="openai/j", api_base=os.environ["JUDGE"])
+rewarding = reward("proactbench", judge, split=None, out="rewards", gate=Gate(retries=0, concurrency=1))
+keys = [key for key, case in rewarding.cases.items() if case.stratum != "CONTROL"][:6]
+print(json.dumps(asyncio.run(rewarding(None, ["You could label the boxes today."] * 6, keys))), rewarding.spent.calls)
+"""
+
+
+def test_after_a_kill_only_what_has_no_grade_is_asked_for(server, tmp_path):
+    started = []
+
+    def judged(sent):
+        if len(server.sent) == 4:
+            started[0].kill()  # in the middle of the fourth
+            return error(500)
+        return Answer(verdict(["PASS", "PARTIAL", "FAIL"][len(server.sent) % 3], [SHORT]))
+
+    server.script = judged
+    started.append(Child(code, KILLED, folder=tmp_path, JUDGE=server.judge, OPENAI_API_KEY="k"))
+    assert started[0].wait() == -9
+    first = [event.grade.score for event in RunFolder(tmp_path / "rewards").events() if event.grade]
+    assert len(first) == 3
+    server.sent.clear()
+    server.script = scripted("PASS")
+    ended = Child(code, KILLED, folder=tmp_path, JUDGE=server.judge, OPENAI_API_KEY="k").ended()
+    assert ended.returncode == 0, ended.stderr
+    printed, calls = ended.stdout.rsplit(" ", 1)
+    assert json.loads(printed) == [*first, 1.0, 1.0, 1.0]
+    assert (int(calls), len(server.sent)) == (3, 3)
+    assert not ended.stderr
+
+
+def test_a_limit_ends_it_and_is_never_exceeded_and_the_rest_is_graded_later(server, tmp_path):
+    server.script = scripted("PASS")
+    rewarding = at(server, tmp_path, limits=Limits(calls=3))
+    keys = triggers(rewarding)[:8]
+    for _ in range(2):
+        with pytest.raises(LimitReached):
+            of(rewarding, keys, [SHORT] * 8)
+        assert len(server.sent) == 3
+    rewarding.close()
+    more = at(server, tmp_path)
+    assert of(more, keys, [SHORT] * 8) == [1.0] * 8
+    assert len(server.sent) == 8
+    more.close()
+
+
+def test_the_folder_is_a_run_that_others_read_and_one_process_writes(server, tmp_path):
+    server.script = scripted("PASS")
+    rewarding = at(server, tmp_path)
+    key = triggers(rewarding)[0]
+    of(rewarding, [key] * 3, [SHORT, "Another one.", SHORT])
+    with pytest.raises(RunError, match="another process is writing"):
+        of(at(server, tmp_path), [key], [SHORT])
+    scored = [outcome for outcome in summarize(rewarding.out).outcomes if outcome.state == "scored"]
+    assert [(outcome.key, outcome.epoch, outcome.response) for outcome in scored] == [
+        (key, 1, SHORT),
+        (key, 2, "Another one."),
+    ]
+    rewarding.close()
+    other = at(server, tmp_path, judge="openai/k")
+    with pytest.raises(RunError, match="holds another run"):
+        of(other, [key], [SHORT])
+
+
+# What it refuses
+
+
+def test_keys_of_the_other_split_and_of_no_case_are_refused_before_a_call(server, tmp_path):
+    rewarding = at(server, tmp_path, split="train")
+    test = next(key for key, side in rewarding.splits.items() if side == "test")
+    train = next(iter(rewarding.cases))
+    with pytest.raises(UsageError, match="of the split 'test'"):
+        of(rewarding, [train, test], [SHORT, SHORT])
+    with pytest.raises(UsageError, match="key of no case of sample; name the `corpus`"):
+        of(rewarding, ["d9__t1"], [SHORT])
+    with pytest.raises(UsageError, match="`key`: has 1 entries, and there are 2 completions"):
+        of(rewarding, [train], [SHORT, SHORT])
+    assert server.sent == []
+    assert not rewarding.out.exists()
+
+
+def test_what_is_held_back_is_refused():
+    held_back = case_set_of(replace(load_corpus("sample"), held_back=True))
+    with pytest.raises(UsageError, match="held back"):
+        reward("proactbench", corpus=held_back)
+
+
+@pytest.mark.parametrize("name", list(benchmarks()))
+def test_a_benchmark_whose_answers_are_texts_has_a_reward_and_another_says_what_to_do(name):
+    if name in ("proactbench", "rows"):
+        assert reward(name, split=None).cases
+        return
+    with pytest.raises(UsageError, match=r"what is trained here writes a text; grade its answers by a run"):
+        reward(name)
+
+
+@pytest.mark.parametrize("weights", [{"control_weight": -0.1}, {"length_weight": float("nan")}])
+def test_weights_are_numbers_from_zero_on(weights):
+    with pytest.raises(UsageError, match="0 or more"):
+        reward("proactbench", **weights)
+
+
+# The split
+
+
+def test_a_unit_is_of_the_test_where_its_hash_is_in_the_lowest_third():
+    # sha256("a") begins with ca97, sha256("b") with 3e23 and sha256("e") with 3f79: of ffff a third is 5555.
+    assert [split_of(unit) for unit in "abe"] == ["train", "test", "test"]
+
+
+def test_nobody_is_on_both_sides_and_a_corpus_that_grows_moves_nothing():
+    cases = case_set_of(load_corpus("sample")).cases
+    sides = splits_of(ProactBench(), cases)
+    persons = {(case.meta["persona"], sides[case.key]) for case in cases}
+    assert len(persons) == 12 == len({person for person, _ in persons})
+    assert {side for _, side in persons} == {"train", "test"}
+    for size in (1, 9, 30):
+        assert splits_of(ProactBench(), cases[:size]) == {case.key: sides[case.key] for case in cases[:size]}
+
+
+@pytest.mark.parametrize("name", list(benchmarks()))
+def test_the_cases_of_a_group_are_on_one_side_in_every_benchmark(name):
+    declared: Benchmark = benchmarks()[name]
+    cases = declared.read("sample", declared.settings_type()).cases
+    sides = splits_of(declared, cases)
+    assert len({(case.group, sides[case.key]) for case in cases}) == len({case.group for case in cases})
