@@ -66,6 +66,9 @@ if TYPE_CHECKING:
     from dspy_proact.exchange.hub_results import export_hub as export_hub
     from dspy_proact.exchange.inspect_log import export_inspect as export_inspect
     from dspy_proact.exchange.mlflow_rows import export_mlflow as export_mlflow
+    from dspy_proact.exchange.training_rows import export_dpo as export_dpo
+    from dspy_proact.exchange.training_rows import export_rl as export_rl
+    from dspy_proact.exchange.training_rows import export_sft as export_sft
     from dspy_proact.generation.generation import Generation as Generation
     from dspy_proact.models import Gate as Gate
     from dspy_proact.models import Limits as Limits
@@ -144,6 +147,7 @@ _ROOMS = {
     "exchange.hub_results": "export_hub",
     "exchange.inspect_log": "export_inspect",
     "exchange.mlflow_rows": "export_mlflow",
+    "exchange.training_rows": "export_dpo export_rl export_sft",
     "errors": "ContentError Halt ProactError",
     "generation.generation": "Generation",
     "models": "Gate Limits ModelSpec open_model",
