@@ -313,9 +313,9 @@ class _GradingRun(Rejudging):
                     await model.aclose()
         for task in awaited:
             task.result()
-        if runner.switch.halt:
+        if todo:
             runner.reopened()
-            raise runner.switch.halt
+        runner.switch.check()
         return [work and self._score(work) for work in works]
 
     def close(self) -> None:

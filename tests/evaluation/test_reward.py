@@ -301,6 +301,9 @@ def test_a_limit_ends_it_and_is_never_exceeded_and_the_rest_is_graded_later(serv
             of(rewarding, keys, [SHORT] * 8)
         assert len(server.sent) == 3
     rewarding.close()
+    with pytest.raises(LimitReached):  # what this process has spent counts when it opens the folder again
+        of(rewarding, keys, [SHORT] * 8)
+    rewarding.close()
     more = at(server, tmp_path)
     assert of(more, keys, [SHORT] * 8) == [1.0] * 8
     assert len(server.sent) == 8
@@ -326,6 +329,17 @@ def test_the_folder_is_a_run_that_others_read_and_one_process_writes(server, tmp
 
 
 # What it refuses
+
+
+def test_a_case_takes_as_many_completions_as_a_run_has_epochs(server, tmp_path, monkeypatch):
+    monkeypatch.setattr("dspy_proact.evaluation.reward.MOST_EPOCHS", 2)
+    server.script = scripted("PASS")
+    rewarding = at(server, tmp_path)
+    key = triggers(rewarding)[0]
+    assert of(rewarding, [key] * 3, ["one", "two", "one"]) == [1.0] * 3
+    with pytest.raises(UsageError, match=r"has 2 completions of .*, the most of a run; name another folder with `out`"):
+        of(rewarding, [key], ["three"])
+    rewarding.close()
 
 
 def test_keys_of_the_other_split_and_of_no_case_are_refused_before_a_call(server, tmp_path):

@@ -24,8 +24,8 @@ TEMPLATE = (
     "{% for message in messages %}{{ message['role'] + ' : ' + message['content'] + ' <end> ' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ 'assistant :' }}{% endif %}"
 )
-SAID = ["You", "could", "label", "the", "boxes", "today", "and", "then", "rest", "."]
-WORDS = ["<pad>", "<end>", "<unknown>", "user", "assistant", "system", ":", *SAID]
+SPOKEN = ["You", "could", "label", "the", "boxes", "today", "and", "then", "rest", "."]
+WORDS = ["<pad>", "<end>", "<unknown>", "user", "assistant", "system", ":", *SPOKEN]
 
 
 @pytest.fixture
