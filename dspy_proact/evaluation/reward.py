@@ -290,6 +290,7 @@ class _GradingRun(Rejudging):
         runner = self._runner or self._open()
         runner.switch.check()
         works = [self._work(case, text) for case, text in answers]
+        self._in_flight = {key: task for key, task in self._in_flight.items() if not task.done()}
         todo = {
             _case_epoch(work): work
             for work in filter(None, works)
@@ -307,8 +308,7 @@ class _GradingRun(Rejudging):
                 await asyncio.wait(awaited)
         finally:
             self._waiting -= 1
-            self._in_flight = {key: task for key, task in self._in_flight.items() if not task.done()}
-            if not self._waiting and not self._in_flight:
+            if not self._waiting and all(task.done() for task in self._in_flight.values()):
                 for model in self.models:  # the next call may come in another event loop
                     await model.aclose()
         for task in awaited:

@@ -310,6 +310,27 @@ def test_a_limit_ends_it_and_is_never_exceeded_and_the_rest_is_graded_later(serv
     more.close()
 
 
+def test_what_a_cancelled_call_left_open_is_asked_for_by_the_next_one_in_another_loop(server, tmp_path):
+    rewarding, running = at(server, tmp_path), []
+    keys = triggers(rewarding)[:8]
+
+    def judged(sent):
+        if len(server.sent) == 1:
+            task = running[0]
+            task.get_loop().call_soon_threadsafe(task.cancel)
+        return Answer(verdict("PASS", [SHORT]))
+
+    async def cancelled():
+        running.append(asyncio.ensure_future(rewarding(None, [SHORT] * 8, keys)))
+        await running[0]
+
+    server.script = judged
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+    assert of(rewarding, keys, [SHORT] * 8) == [1.0] * 8
+    rewarding.close()
+
+
 def test_the_folder_is_a_run_that_others_read_and_one_process_writes(server, tmp_path):
     server.script = scripted("PASS")
     rewarding = at(server, tmp_path)
