@@ -2,14 +2,14 @@
 
 import asyncio
 import json
+from pathlib import Path
 
 import datasets
 import pytest
 from builders.runs import answered, graded, manifest, run_of, trigger, written
-from click.testing import CliRunner
+from drivers.script import ended
 
-from dspy_proact import Evaluation, Rejudging, Responses, Scope, load_corpus, reward, summarize
-from dspy_proact.cli.export import export
+from dspy_proact import Evaluation, Rejudging, Responses, Scope, cli, load_corpus, reward, summarize
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.registry import benchmarks
 from dspy_proact.evaluation.split import split_of
@@ -213,19 +213,20 @@ def test_what_is_held_back_and_what_keeps_no_inputs_is_refused(tmp_path, changes
         export_sft([summarize(run)], tmp_path / "rows.jsonl")
 
 
-def test_the_command_takes_several_runs_for_rows_alone_and_names_both_files(sample, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_command_takes_several_runs_for_rows_alone_and_names_both_files(sample, tmp_path):
     runs = [run.path for run in sample]
 
     def called(*arguments):
-        return CliRunner().invoke(export, list(map(str, arguments)))
+        return ended(cli.main, Path("dspy-proact"), "export", *arguments, folder=tmp_path)
 
-    ended = called(*runs, "--format", "rl")
-    assert ended.exit_code == 0, ended.stderr
-    assert ended.stdout == "exports/bare.rl.jsonl\n"
-    assert "exports/bare.rl_hidden.jsonl" in ended.stderr
+    done = called(*runs, "--format", "rl")
+    assert (done.returncode, done.stdout) == (0, "exports/bare.rl.jsonl\n")
+    assert "exports/bare.rl_hidden.jsonl" in done.stderr
     assert called(runs[0], runs[2], "--format", "dpo", "--margin", "0.5").stdout == "exports/bare.dpo.jsonl\n"
-    refused = called(*runs, "--format", "csv").exception
-    assert str(refused) == "--format csv is of one run, and 3 are named; several are for rl, sft, dpo"
-    refused = called(runs[0], "--format", "sft", "--margin", "0.5").exception
-    assert str(refused) == "--margin has no effect with --format sft; leave it out"
+    for arguments, sentence in (
+        ((*runs, "--format", "csv"), "--format csv is of one run, and 3 are named; several are for rl, sft, dpo"),
+        ((runs[0], "--format", "sft", "--margin", "0.5"), "--margin has no effect with --format sft; leave it out"),
+        ((runs[0], "--format", "dpo", "--margin", "2"), "--margin 2: is a difference of scores"),
+    ):
+        refused = called(*arguments)
+        assert (refused.returncode, sentence in " ".join(refused.stderr.split())) == (2, True)
