@@ -114,6 +114,8 @@ if TYPE_CHECKING:
     from dspy_proact.runs import Scope as Scope
     from dspy_proact.runs import Scored as Scored
     from dspy_proact.runs import Settings as Settings
+    from dspy_proact.runs import Shard as Shard
+    from dspy_proact.runs import merge_runs as merge_runs
     from dspy_proact.stats import Estimate as Estimate
 
 _ROOMS = {
@@ -165,7 +167,7 @@ _ROOMS = {
     "report.ratings": "draw_of load_ratings rated_items rating_sheet",
     "report.study": "studies study",
     "report.study_text": "print_studies print_study",
-    "runs": "Case CaseSet Measure Nouns RunFolder Scope Scored Settings",
+    "runs": "Case CaseSet Measure Nouns RunFolder Scope Scored Settings Shard merge_runs",
     "stats": "Estimate",
 }
 """Names by the module that they are imported from, separated by blanks."""

@@ -204,6 +204,43 @@ def test_the_site_has_every_page():
     assert sorted(listed) == sorted([str(path.relative_to(ROOT / "docs")) for path in DOCS] + made)
 
 
+def test_the_jobs_of_shards_do_their_commands(proactbench, tmp_path):
+    """Those of the Slurm array and of the Kubernetes Jobs in a shell, with the stand-in in place of the models."""
+    import yaml
+
+    files = {fence.marker: fence.text for fence in fences((ROOT / "docs" / "shards.md").read_text("utf-8"))}
+    array, manifests = files["file: shards.sbatch"], list(yaml.safe_load_all(files["file: shards.yaml"]))
+    config, shards, merge = manifests
+    options = files["file: eval.toml"]
+    assert config["data"]["eval.toml"] == options
+    (tmp_path / "eval.toml").write_text(
+        re.sub("^(model|judge|max-usd) = .*\n", "", options, flags=re.MULTILINE), "utf-8"
+    )
+    count = shards["spec"]["completions"]
+    assert f"--array=1-{count}\n" in array
+    evaluate, put_together = (
+        job["spec"]["template"]["spec"]["containers"][0]["args"][0].replace("/config/", "").replace("/runs", "pods")
+        for job in (shards, merge)
+    )
+    command = f'dspy-proact() {{ {shlex.quote(sys.executable)} -m dspy_proact "$@"; }}\n'
+
+    def ran(script, **environment):
+        named = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            ["bash", "-e", "-c", command + script], cwd=tmp_path, env=named, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    for number in (1, 2, count):
+        ran(array, SLURM_ARRAY_TASK_ID=str(number))
+        ran(evaluate, JOB_COMPLETION_INDEX=str(number - 1))
+    of_array = re.search("--wrap='(.*)'", (ROOT / "docs" / "shards.md").read_text("utf-8"))[1]
+    merged = [ran(f"{script} --partial").partition(" added")[0] for script in (of_array, put_together)]
+    assert merged[0] == merged[1]
+    assert merged[0].startswith("3 runs: ")
+
+
 def test_the_workflow_of_continuous_integration_does_its_steps(proactbench, tmp_path):
     """Its commands in a shell, with the stand-in in place of the models that need a key; again, they make no call."""
     import yaml

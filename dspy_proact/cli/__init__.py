@@ -15,6 +15,7 @@ from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.export import export
 from dspy_proact.cli.generate import generate
 from dspy_proact.cli.label import label
+from dspy_proact.cli.merge import merge
 from dspy_proact.cli.optimize import optimize
 from dspy_proact.cli.people import agree
 from dspy_proact.cli.rejudge import rejudge
@@ -42,7 +43,7 @@ def proact() -> None:
 
 for verb in (agree, audit, benchmarks, compare, evaluate, export, generate, label, leaderboard):
     proact.add_command(verb)
-for verb in (optimize, rejudge, report, runs, show, try_):
+for verb in (merge, optimize, rejudge, report, runs, show, try_):
     proact.add_command(verb)
 
 

@@ -166,7 +166,7 @@ def evaluate(
             for variant in variants
         ]
     alone = len(executions) == 1
-    runs = [(execution, run_path(execution, output.out, alone)) for execution in executions]
+    runs = [(execution, run_path(execution, output.out, scope, alone)) for execution in executions]
     if show_prompt:
         from dspy_proact.cli.views.transcript import print_prompts
 

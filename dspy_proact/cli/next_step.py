@@ -22,6 +22,7 @@ class Next(StrEnum):
     BENCHMARKS_LISTED = "eval --benchmark {name}"
     RUN_FINISHED = "report {benchmark} {runs} --html page.html"
     RUN_FINISHED_BADLY = "show {benchmark} {run} --grade {grade}"
+    MERGED = "report {run} --html page.html"
     RUNS_FINISHED = "compare {benchmark} {runs}"
     CASES_FAILED = "{verb} {arguments} {options}"
     CASES_UNSCORED = "{verb} {arguments} {options} --retry-unscored"

@@ -73,7 +73,9 @@ def rejudge(
         for responses in existing_responses(declared, run, corpus, chosen.settings(declared, answers=False))
     ]
     alone = len(rejudgings) == 1
-    ending = run_all([(rejudging, run_path(rejudging, output.out, alone)) for rejudging in rejudgings], scope, output)
+    ending = run_all(
+        [(rejudging, run_path(rejudging, output.out, scope, alone)) for rejudging in rejudgings], scope, output
+    )
     if ending is None:
         return 0
     for done in (done for done in ending.finished if done.pending):

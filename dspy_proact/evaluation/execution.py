@@ -23,12 +23,12 @@ from dspy_proact.evaluation.people import is_nominal
 from dspy_proact.evaluation.rendered import answer_calls, assumption_of, grade_calls, require_taken
 from dspy_proact.evaluation.replay import Prompt, prompts_of
 from dspy_proact.evaluation.responses import Responses
+from dspy_proact.evaluation.selection import Selection
 from dspy_proact.kept import git_commit, now, versions
 from dspy_proact.models import AnyModel, Cost, Gate, Limits, Model
 from dspy_proact.models.faults import Caller
 from dspy_proact.runs import (
     CONTROL,
-    MOST_EPOCHS,
     Case,
     CaseSet,
     ExpectedCall,
@@ -46,12 +46,12 @@ from dspy_proact.runs import (
     Scope,
     Scored,
     Settings,
+    Shard,
     StageEvent,
     Work,
     orderly_interrupt,
     run_to_end,
     seeded_order,
-    select_cases,
     watching,
 )
 from dspy_proact.runs.chains import Chains
@@ -111,6 +111,11 @@ class Execution:
         named = run_name(identity.benchmark, answering.model, self._judges, program)
         return Path("runs", f"{named}--{identity.digest()[:8]}")
 
+    def folder_of(self, shard: Shard | None) -> Path:
+        """`default_folder`; of a shard one of its own beside it, whose name ends with `-3-of-8`."""
+        folder = self.default_folder
+        return folder.with_name(f"{folder.name}-{shard.number}-of-{shard.count}") if shard else folder
+
     def compiled(self) -> Iterator[tuple[str, str, Sequence[Participant]]]:
         """The argument, the role and the participants of each compiled program that takes part."""
         if self._assistant and self._assistant.program_card:
@@ -159,9 +164,10 @@ class Execution:
         spent: Cost | None = None,
     ) -> Completed:
         """Async version of `run`; a cancelled one drops what is in flight and keeps what is on disk."""
-        path = Path(out or self.default_folder)
+        path = Path(out or self.folder_of(scope.shard))
         self.check(path, scope)
-        manifest, cases, switch = self._manifest_for(scope), self._selected(scope), Switch()
+        selection, switch = self._selection(scope), Switch()
+        manifest, cases = selection.with_shards, selection.cases
         if source := self._source(scope):
             manifest = manifest.model_copy(update={"reused": (source.record,)})
         if not RunFolder(path).exists:
@@ -206,13 +212,13 @@ class Execution:
     def forecast(self, out: str | Path | None = None, scope: Scope = Scope()) -> RunForecast:
         """What `run` would do with the same arguments; no call is made, no key is needed and nothing is written."""
         self._check(out, scope)
-        folder, declared = RunFolder(out or self.default_folder), self._declared
-        source = self._source(scope)
+        folder, declared = RunFolder(out or self.folder_of(scope.shard)), self._declared
+        source, selection = self._source(scope), self._selection(scope)
         reused = source.results() if source else ()
         ledger = self._ledger(chain(reused, folder.events(), self._to_copy(folder.events())), scope)
         stages = [
             (work, key)
-            for work in ledger.open_work(self._selected(scope), self._manifest_for(scope).epochs)
+            for work in ledger.open_work(selection.cases, selection.manifest.epochs)
             for key in ledger.stages(work)
             # A response that is still to be written will be graded, so its verdicts count as open.
             if ledger.is_open(key) or (key.judge and ledger.is_open(ledger.stages(work)[0]))
@@ -248,8 +254,13 @@ class Execution:
         )
 
     def prompts(self, scope: Scope = Scope()) -> list[Prompt]:
-        """What each model is sent first about the first case that needs no other's answer; no call is made."""
-        cases = seeded_order(self._selected(scope))
+        """What each model is sent first about the first case that needs no other's answer; no call is made.
+
+        Nothing where a shard has no case.
+        """
+        cases = seeded_order(self._selection(scope).cases)
+        if not cases:
+            return []
         first = Chains(cases, [Work(case, 1) for case in cases], (), self.answer_type).ready[0].case
         answering = [(one.model, one.ask) for one in filter(None, [self._assistant]) if one.ask.lm]
         return prompts_of(self._declared, first, answering, [(one.model, one.ask) for one in self._judges.values()])
@@ -312,9 +323,9 @@ class Execution:
 
     def _check(self, out: str | Path | None, scope: Scope) -> None:
         """Raise a `UsageError` where nothing is asked for, the folder holds something else, or an app misses a part."""
-        self._selected(scope)
-        path = Path(out or self.default_folder)
-        RunFolder(path).check(self._manifest_for(scope))
+        selection, path = self._selection(scope), Path(out or self.folder_of(scope.shard))
+        _ = selection.cases
+        RunFolder(path).check(selection.with_shards)
         if (reused := self.reused(scope)) and Path(reused.path).resolve() == path.resolve():
             mend = "leave it out to go on with that run, or name another folder with `out`"
             raise UsageError(f"`scope.reuse={reused.path}`: is the folder of this very run; {mend}")
@@ -364,6 +375,7 @@ class Execution:
             answers=self._copied and self._copied.file,
             epochs=self._copied.epochs if self._copied else 1,
             judge_epochs=max((judge.votes for judge in judges), default=1),
+            shards=self._copied and self._copied.shards,
             corpus=self._case_set.corpus,
             assistant_price=answering.price,
             judge_prices={judge.model.name: judge.price for judge in judges},
@@ -378,52 +390,11 @@ class Execution:
             created=now(),
         )
 
-    def _manifest_for(self, scope: Scope) -> Manifest:
-        """The manifest of a command with this scope."""
-        begun = self.manifest
-        judge_epochs = begun.judge_epochs if scope.judge_epochs is None else scope.judge_epochs
-        if not self._judges and judge_epochs != begun.judge_epochs:
-            raise UsageError(
-                f"{self._declared.name} is graded without a judge, and once; leave `scope.judge_epochs` out"
-            )
-        if any(judge.cuts for judge in begun.identity.judges) and judge_epochs != begun.judge_epochs:
-            count = f"{begun.judge_epochs} verdicts on each response"
-            raise UsageError(f"the judge's program asks for {count}; leave `scope.judge_epochs` out")
-        epochs = begun.epochs if scope.epochs is None else scope.epochs
-        if self._copied and epochs > self._copied.epochs:
-            has = f"{self._copied.name} has at most {self._copied.epochs} of each {self._declared.nouns.case}"
-            raise UsageError(f"`scope.epochs={epochs}`: {has}")
-        controls = self._declared.controls and self._declared.controls.prompt() if scope.controls else None
-        asked_for = {"epochs": epochs, "judge_epochs": judge_epochs, "controls": controls}
-        return begun.model_copy(update=asked_for | {"tags": dict(scope.tags), "note": scope.note})
-
-    def _selected(self, scope: Scope) -> list[Case]:
-        """The cases that are asked for, control cases last; raises `UsageError` where there is nothing to do."""
-        manifest, strata, nouns = self._manifest_for(scope), self.manifest.strata, self._declared.nouns
-        known = {stratum.casefold(): stratum for stratum in strata}
-        for stratum in scope.strata:
-            if stratum.casefold() not in known:
-                raise UsageError(f"`scope.strata={stratum}`: is none of {', '.join(strata)}")
-        times = {manifest.epochs, manifest.judge_epochs} <= set(range(1, MOST_EPOCHS + 1))
-        if not times or (scope.limit is not None and scope.limit < 1):
-            raise UsageError(f"limit must be 1 or more, epochs and votes 1 to {MOST_EPOCHS}")
-        wanted = [known[stratum.casefold()] for stratum in scope.strata]
-        cases = self._case_set.cases
-        chosen = select_cases([case for case in cases if case.stratum != CONTROL], scope.limit, wanted)
-        if not scope.controls:
-            return chosen
-        if manifest.controls is None:
-            raise UsageError(f"`scope.controls`: {self._declared.name} has no {nouns.controls}; leave it out")
-        controls = select_cases([case for case in cases if case.stratum == CONTROL], scope.limit)
-        if self._copied and not controls:
-            raise UsageError(
-                f"`scope.controls`: among these responses is none at a {nouns.control}; a model is asked for them "
-                "by an evaluation with `scope.controls`, where its corpus has them"
-            )
-        return [*chosen, *controls]
+    def _selection(self, scope: Scope) -> Selection:
+        return Selection(self._declared, self._case_set, self.manifest, self._copied, scope)
 
     def _ledger(self, events: Iterable[StageEvent], scope: Scope) -> Ledger:
-        grading = Grading(list(self._judges), self._manifest_for(scope).judge_epochs)
+        grading = Grading(list(self._judges), self._selection(scope).manifest.judge_epochs)
         return Ledger(events, grading, scope.retry_unscored, copied=self._copied is not None)
 
     def _to_copy(self, events: Iterable[StageEvent], keys: Collection[str] | None = None) -> list[StageEvent]:

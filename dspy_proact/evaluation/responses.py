@@ -34,6 +34,7 @@ from dspy_proact.runs import (
     RoleIdentity,
     RunFolder,
     Settings,
+    Shards,
     StageEvent,
     StageKey,
     latest,
@@ -87,6 +88,8 @@ class Responses:
     """Rows of the corpus that its program was compiled on."""
     strata: tuple[str, ...] = ()
     """Of the run; empty where they follow from the cases."""
+    shards: Shards | None = None
+    """Of the run; None where it is no part of one."""
     price: Price = _COPIED
 
     def __repr__(self) -> str:
@@ -150,6 +153,7 @@ class Responses:
             card=manifest.cards.get("assistant"),
             learned_on=manifest.learned_on,
             strata=manifest.strata,
+            shards=manifest.shards,
         )
 
     @classmethod

@@ -4,7 +4,16 @@ A `Log` grows by whole lines, `replacing` swaps a file whole or not at all, and 
 compile. A `PathContent` says what a path holds.
 """
 
-from dspy_proact.kept.call_log import CallLog, NoReply, StageCalls, marked_lines, open_stage, read_calls
+from dspy_proact.kept.call_log import (
+    OPEN_STAGES,
+    CallLog,
+    NoReply,
+    StageCalls,
+    marked_lines,
+    open_stage,
+    open_stage_files,
+    read_calls,
+)
 from dspy_proact.kept.claim import (
     AUDIT_CLAIM,
     CALLS,
@@ -24,6 +33,7 @@ from dspy_proact.kept.claim import (
 from dspy_proact.kept.known_files import write_known
 from dspy_proact.kept.log import (
     Log,
+    as_text,
     first_fault,
     open_to_read,
     read_contents,
@@ -32,6 +42,7 @@ from dspy_proact.kept.log import (
     read_with_ranges,
     replacing,
     require_finite,
+    with_text,
     write_file,
 )
-from dspy_proact.kept.messages import MESSAGES, Request, read_requests
+from dspy_proact.kept.messages import MESSAGES, MessageLog, Request, StoredMessage, read_messages, read_requests

@@ -70,7 +70,7 @@ class CallLog:
         self.closed = self.answered = False
         self.sending: dict[str, asyncio.Future[LoggedCall]] = {}
         self._kept: dict[_Stage, dict[str, LoggedCall]] = {}
-        self._briefs = set(path.with_name(OPEN_STAGES).glob("[0-9a-f]" * 32 + ".jsonl"))
+        self._briefs = set(open_stage_files(path))
 
     def __enter__(self) -> Self:
         self._log = Log(self.path, LoggedCall)
@@ -209,13 +209,18 @@ class CallLog:
             self._kept.setdefault((call.key, call.begun), {})[call.request] = call
 
 
+def open_stage_files(path: Path) -> Iterator[Path]:
+    """The files beside a log of calls with the replies that are kept for stages that have not ended."""
+    return path.with_name(OPEN_STAGES).glob("[0-9a-f]" * 32 + ".jsonl")
+
+
 def read_calls(path: Path, owner: str) -> Iterator[LoggedCall]:
     """The calls in the log of a run or compile with this digest; raises a `RunError` as `marked_lines` does."""
     return (call for _, _, call in marked_lines(path, owner))
 
 
-def marked_lines(path: Path, owner: str) -> Iterator[tuple[int, int, LoggedCall]]:
-    """The calls in the log of a run or compile with this digest, each with its line's number and first byte.
+def marked_lines(path: Path, owner: str) -> Iterator[tuple[int, range, LoggedCall]]:
+    """The calls in the log of a run or compile with this digest, each with its line's number and range of bytes.
 
     Raises a `RunError` where a line was changed or is of another owner, and as `read_log` does.
     """
@@ -223,7 +228,7 @@ def marked_lines(path: Path, owner: str) -> Iterator[tuple[int, int, LoggedCall]
         if call.mark != _mark(as_text(call.model_copy(update={"mark": ""})), owner):
             mend = "restore it, or delete it: a call without a line does not count, and is made again only if needed"
             raise RunError(f"{path}, line {number}: was changed, or is of another run or compile; {mend}")
-        yield number, span.start, call
+        yield number, span, call
 
 
 class NoReply(BaseException):

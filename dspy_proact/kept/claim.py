@@ -3,8 +3,10 @@
 A file in the folder states whose it is, and a lock is held while somebody writes there.
 """
 
+import fcntl
 import hashlib
 import json
+import os
 import platform
 import re
 import subprocess
@@ -54,6 +56,10 @@ class Identified(Frozen):
         paths = [path for path in sorted(mine.keys() | theirs.keys()) if mine.get(path) != theirs.get(path)]
         inner = {path[:length] for path in paths for length in range(len(path))}
         return {".".join(path): (mine.get(path), theirs.get(path)) for path in paths if path not in inner}
+
+    def differing(self, other: "Identified") -> str:
+        """The fields in which this identity and the other differ, with both values where they are short; else empty."""
+        return ", ".join(_with_values(name, *values) for name, values in self.differences(other).items())
 
     def compared(self, other: "Identified") -> dict[str, Any]:  # noqa: ARG002 - subclasses name fields by both
         """The fields as JSON, under the names by which a message says that they differ from another's."""
@@ -170,8 +176,7 @@ class Claim(Generic[C]):
         claimed = self.read()
         if differing := identity.differences(claimed.identity):
             raise RunError(
-                f"{self.folder}: holds another {self._kind}, which differs in "
-                f"{', '.join(_with_values(name, *values) for name, values in differing.items())}; "
+                f"{self.folder}: holds another {self._kind}, which differs in {identity.differing(claimed.identity)}; "
                 f"{identity.mend(differing)}name another folder with `out`, or omit `out`"
             )
         return claimed
@@ -197,6 +202,25 @@ class Claim(Generic[C]):
             yield self.check(identity)
         finally:
             lock.release()
+
+    @contextmanager
+    def unwritten(self) -> Generator[None]:
+        """Inside, no process writes the folder, in which nothing changes; a `RunError` where one does."""
+        try:
+            # Without waiting: a pipe in place of the file may have no end.
+            file = os.open(self.folder / LOCK, os.O_RDONLY | os.O_NONBLOCK)
+        except FileNotFoundError:  # nobody has written it, or it is a copy
+            yield
+            return
+        except OSError as error:
+            raise RunError(f"{self.folder / LOCK}: cannot be read: {error.strerror}") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise RunError(f"{self.folder}: another process is writing this {self._kind}; wait for its end") from None
+        finally:
+            os.close(file)
 
     def write(self, claimed: C) -> None:
         """Write the file; raises `UsageError` where that fails."""

@@ -12,11 +12,12 @@ import os
 import stat
 import threading
 import time
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from select import select
-from typing import Any, BinaryIO, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, from_json
@@ -52,7 +53,7 @@ class Log(Generic[M]):
             raise
         self._synced = time.monotonic()
 
-    def __enter__(self) -> "Log[M]":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -174,6 +175,23 @@ def read_with_ranges(path: Path, form: type[M]) -> Iterator[tuple[range, M]]:
                     yield range(start, end), _record(path, form, number, line)
     except FileNotFoundError:
         return
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def with_text(path: Path, records: Iterable[tuple[range, M]]) -> Iterator[tuple[str, M]]:
+    """Records of a log with the ranges of their bytes, as `read_with_ranges` gives them, each with its line's text.
+
+    The text is that of `Log.append_text`. Raises a `RunError` where the log cannot be read.
+    """
+    if not path.is_file():  # there is none, or reading it says what it is
+        deque(records, maxlen=0)
+        return
+    try:
+        with path.open("rb") as file:
+            for span, record in records:
+                file.seek(span.start)
+                yield file.read(len(span)).decode().removesuffix("\n"), record
     except OSError as error:
         raise RunError(f"{path}: cannot be read: {error.strerror}") from error
 

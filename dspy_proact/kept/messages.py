@@ -6,7 +6,7 @@ message in its order.
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +36,28 @@ class MessageLog(Log[StoredMessage]):
         super().__init__(path, StoredMessage)
         self._known = {line.sha256 for line in self}
 
+    def keep(self, message: StoredMessage) -> None:
+        """Keep a message of another log, unless it is there; raises a `RunError` where it cannot be kept."""
+        if message.sha256 not in self._known:
+            self.append(message)
+            self._known.add(message.sha256)
+
     def add(self, request: Request) -> tuple[str, ...]:
         """Keep a request and return its hashes; raises a `RunError` where it cannot be kept."""
         pieces = [{name: value for name, value in request.items() if name != "messages"}, *request["messages"]]
         messages = encodable_all(json.loads(json.dumps(pieces, default=str), parse_constant=str))
         hashes = tuple(map(_sha256, messages))
         for sha256, message in zip(hashes, messages, strict=True):
-            if sha256 not in self._known:
-                self.append(StoredMessage(sha256=sha256, message=message))
-                self._known.add(sha256)
+            self.keep(StoredMessage(sha256=sha256, message=message))
         return hashes
+
+
+def read_messages(path: Path) -> Iterator[StoredMessage]:
+    """The messages of a log; raises a `RunError` where one is not as it was written, and as `read_log` does."""
+    for number, line in enumerate(read_log(path, StoredMessage), start=1):
+        if line.sha256 != _sha256(line.message):
+            raise RunError(f"{path}, line {number}: was changed; restore it")
+        yield line
 
 
 def read_requests(path: Path, wanted: Iterable[Collection[str]]) -> list[Request | str]:

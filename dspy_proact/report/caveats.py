@@ -22,7 +22,8 @@ def caveats(summary: "Summary") -> list[str]:
     answers = summary.manifest.answers if summary.manifest else None
     cut_short = [f"{answers.name}: {answers.cut_short}."] if answers and answers.cut_short else []
     of_prompts = [*_unquoted(summary), *_duplicates(summary), *_prompts(summary)]
-    return [*cut_short, *of_benchmark, *_of_app(summary), *of_prompts, *_uncounted(summary)]
+    of_part = [*_of_shards(summary), *cut_short]
+    return [*of_part, *of_benchmark, *_of_app(summary), *of_prompts, *_uncounted(summary)]
 
 
 def caveats_of_runs(runs: Mapping[str, "Summary"]) -> list[str]:
@@ -32,6 +33,15 @@ def caveats_of_runs(runs: Mapping[str, "Summary"]) -> list[str]:
         for line in caveats(summary):
             names.setdefault(line, []).append(name)
     return [f"{listed(of)}: {line}" for line, of in names.items()]
+
+
+def _of_shards(summary: "Summary") -> Iterator[str]:
+    if shards := summary.manifest and summary.manifest.shards:
+        own, total = shards.size(shards.numbers), sum(shards.cases)
+        part = f"{shards}, which {'has' if len(shards.numbers) == 1 else 'have'} {own:,} of the {total:,} cases"
+        if not shards.numbers:
+            part = "a merge of shards that is not done; repeat its command"
+        yield f"A part of a run: {part}."
 
 
 def _of_app(summary: "Summary") -> Iterator[str]:

@@ -67,7 +67,8 @@ def headline(summary: "Summary") -> Headline:
         return Headline(text, count=len(summary.scored), caveats=(*part, *unscored, *caveats(summary)))
     if not summary.scored:
         text = f"{begin}{model} {has} no score, with {of_cases} scored{end}"
-        return Headline(text, count=0, caveats=(*part, f"Without a score: {listed(states)}.", *caveats(summary)))
+        unscored = [f"Without a score: {listed(states)}."] if states else []
+        return Headline(text, count=0, caveats=(*part, *unscored, *caveats(summary)))
     if score.value is None:
         text = f"{begin}{model} {has} no mean over {summary.nouns.strata}: {score.reason}, with {of_cases} scored{end}"
         unscored = [f"Not in the score: {listed(states)}."] if states else []

@@ -32,7 +32,7 @@ class ListedRun:
     cases: int = 0
     """Of the whole corpus, whether they were asked for or not."""
     state: str = "cannot be read"
-    """How many are pending, or unscored; else `complete`."""
+    """How many are pending, or unscored; else `complete`; with the shard of one."""
     created: str | None = None
     """When it was begun, to the minute, UTC."""
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -51,6 +51,7 @@ class ListedRun:
         pending, unscored = summary.count("pending"), summary.count("unscored")
         several = len(summary.outcomes) != summary.case_count  # of epochs: these are no cases
         of_all = f" of {len(summary.outcomes):,} answers" if several else ""
+        state = f"{pending}{of_all} pending" if pending else f"{unscored}{of_all} unscored" if unscored else "complete"
         return cls(
             path,
             summary.benchmark,
@@ -59,7 +60,7 @@ class ListedRun:
             summary.leading.weighted,
             len({outcome.key for outcome in summary.scored}),
             max(manifest.corpus.cases, summary.case_count),
-            f"{pending}{of_all} pending" if pending else f"{unscored}{of_all} unscored" if unscored else "complete",
+            f"{state}, {manifest.shards}" if manifest.shards else state,
             manifest.created[:16],
             manifest.tags,
             manifest.note,

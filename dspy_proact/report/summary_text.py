@@ -91,6 +91,7 @@ def _run(summary: "Summary") -> dict[str, Any]:
         "parent": identity.parent,
         **({"answers": fields_of(manifest.answers, "name", "cases")} if manifest.answers else {}),
         **{name: value for name in ("variant", "tags", "note", "commit") if (value := getattr(manifest, name))},
+        **({"shards": fields_of(shards, "count", "numbers", "cases")} if (shards := manifest.shards) else {}),
         **fields_of(manifest, "created", "epochs", "judge_epochs"),
         **fields_of(summary, "tried_again", "seconds"),
         **({"thoughts": dict(summary.thoughts)} if any(summary.thoughts.values()) else {}),

@@ -40,7 +40,9 @@ from dspy_proact.runs.manifest import (
     ReusedRun,
     RoleIdentity,
 )
+from dspy_proact.runs.merge import Merged, merge_runs
 from dspy_proact.runs.outcome import Evidence, LastEvents, Outcome, Outcomes, State, outcomes_of, read_run
 from dspy_proact.runs.reuse import ReuseSource
 from dspy_proact.runs.runner import Observer, Runner, as_kept, attempted
+from dspy_proact.runs.shard import MOST_SHARDS, Shard, Shards, shard_of
 from dspy_proact.runs.votes import cut_label, joint_grade, majority_label

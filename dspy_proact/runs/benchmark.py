@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from dspy_proact.errors import UsageError
 from dspy_proact.runs.manifest import CorpusRecord
+from dspy_proact.runs.shard import Shard
 from dspy_proact.types import Frozen
 
 CONTROL = "CONTROL"
@@ -206,6 +207,8 @@ class Scope(Frozen):
     reuse: Path | None = None
     """Folder of another run: its stages are copied whose requests are equal, or differ in a raised limit of output."""
     controls: bool = False
+    shard: Shard | None = None
+    """Only the cases of this part of what is asked for otherwise; None for all."""
     tags: Mapping[str, str] = {}
     """Labels by name, for lists of runs; they replace those of the same names that the run has already."""
     note: str | None = None

@@ -3,34 +3,44 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import field_serializer
+from pydantic import BaseModel, field_serializer
 
 from dspy_proact.calls import Call, CallUsage, LoggedCall, StageKey
-from dspy_proact.errors import RunError
+from dspy_proact.errors import RunError, UsageError
 from dspy_proact.kept import (
     CALLS,
     MESSAGES,
+    OPEN_STAGES,
     RUN_CLAIM,
     CallLog,
     Claim,
     Log,
+    MessageLog,
+    StoredMessage,
+    marked_lines,
+    open_stage_files,
     read_calls,
     read_lines,
     read_log,
+    read_messages,
     read_requests,
     read_with_ranges,
+    with_text,
 )
 from dspy_proact.plain_text import html_table
 from dspy_proact.runs.benchmark import CONTROL, Case
 from dspy_proact.runs.ledger import Ledger, StageEvent
 from dspy_proact.runs.manifest import Identity, Manifest, ReusedRun
+from dspy_proact.runs.shard import joined
 from dspy_proact.types import Frozen
 
+Form = TypeVar("Form", bound=BaseModel)
 _LONG = 64 * 1024
 """Bytes of a line above which its view stays on disk: a thousand such views would fill the memory."""
 
@@ -131,6 +141,15 @@ class RunFolder:
         Without `check_marks`, lines are not compared with their marks, which takes a third of the time at ten thousand;
         `require_unchanged` then checks what is shown of one. Raises a `RunError` where a line is damaged or changed.
         """
+        for number, span, case in self._case_ranges(check_marks):
+            if len(span) > _LONG:
+                view = LongView(self._cases.absolute(), number, span.start, case.mark)
+                yield case.model_copy(update={"view": view})
+            else:
+                yield case
+
+    def _case_ranges(self, check_marks: bool = True) -> Iterator[tuple[int, range, CaseRecord]]:
+        """The cases as `cases` checks them, each with its line's number and range of bytes, and its view in memory."""
         manifest = self.manifest()
         strata, marked = {*manifest.strata, *controls_of(manifest)}, False
         for number, (span, case) in enumerate(read_with_ranges(self._cases, CaseRecord), start=1):
@@ -141,11 +160,7 @@ class RunFolder:
                 known = ", ".join(manifest.strata)
                 fault = f"the {manifest.nouns.stratum} {case.stratum!r} is none of the run's: {known}"
                 raise RunError(f"{self._cases}, line {number}: {fault}")
-            if len(span) > _LONG:
-                view = LongView(self._cases.absolute(), number, span.start, case.mark)
-                yield case.model_copy(update={"view": view})
-            else:
-                yield case
+            yield number, span, case
 
     def require_unchanged(self, number: int, case: CaseRecord, manifest: Manifest) -> None:
         """Raise `RunError` where the case on a line, counted from 1, is not what the run wrote."""
@@ -159,10 +174,14 @@ class RunFolder:
         Read the events first: a case is kept before its events.
         """
         cases = tuple(self.cases(check_marks))
-        if missing := keys - {case.key for case in cases}:
+        self.require_cases({case.key for case in cases}, keys)
+        return cases
+
+    def require_cases(self, known: Set[str], keys: Set[str]) -> None:
+        """Raise a `RunError` where cases with events, by these keys, are none of the known ones."""
+        if missing := keys - known:
             fault = f"{len(missing)} of the cases that were answered are not in it, such as {min(missing)!r}"
             raise RunError(f"{self._cases}: {fault}; the command that began the run puts them back")
-        return cases
 
     def events(self) -> Iterator[StageEvent]:
         """Every stage that ended, in the order of ending."""
@@ -221,6 +240,38 @@ class RunFolder:
             next(self.calls(), None)
         return read_log(self._calls, CallUsage)
 
+    # Lines, to be copied into another run of the same identity
+
+    def unwritten(self) -> AbstractContextManager[None]:
+        """Inside, no process writes the run; raises a `RunError` where one does. Nothing changes in its folder."""
+        return self._claim.unwritten()
+
+    def case_lines(self) -> Iterator[tuple[str, CaseRecord]]:
+        """Every case, as `cases` checks them, with the text of its line."""
+        return with_text(self._cases, ((span, case) for _, span, case in self._case_ranges()))
+
+    def event_lines(self, form: type[Form]) -> Iterator[tuple[str, Form]]:
+        """Every event, read as this form of it, with the text of its line."""
+        return with_text(self._events, read_with_ranges(self._events, form))
+
+    def call_lines(self) -> Iterator[tuple[str, LoggedCall]]:
+        """Every call with the text of its line; raises as `calls` does."""
+        self._require_calls()
+        return self._marked(self._calls)
+
+    def open_lines(self) -> Iterator[tuple[str, str, LoggedCall]]:
+        """The replies that are kept for stages that have not ended, with the names of their files."""
+        for path in sorted(open_stage_files(self._calls)):
+            yield from ((path.name, line, call) for line, call in self._marked(path))
+
+    def _marked(self, path: Path) -> Iterator[tuple[str, LoggedCall]]:
+        lines = marked_lines(path, self.manifest().identity.digest())
+        return with_text(path, ((span, call) for _, span, call in lines))
+
+    def messages(self) -> Iterator[StoredMessage]:
+        """The messages of its requests, as far as they are kept; raises a `RunError` where one was changed."""
+        return read_messages(self.path / MESSAGES)
+
     def _require_calls(self) -> None:
         """Raise a `RunError` where the log of calls is missing, and the run has made some."""
         if not self._calls.exists() and self.exists and self.manifest().keeps_calls and next(self.events(), None):
@@ -276,6 +327,41 @@ class RunWriter(RunFolder):
                 )
                 self._case_log.append(record.marked(manifest.identity.corpus))
 
+    def copy_cases(self, lines: Iterable[tuple[str, CaseRecord]]) -> int:
+        """Keep cases of another run of this corpus that are not there yet, as their lines are; how many they were."""
+        known, manifest, count = {case.key for case in self.cases()}, self.manifest(), 0
+        for line, case in lines:
+            if case.key not in known:
+                known.add(case.key)
+                count += 1
+                if case.mark:
+                    self._case_log.append_text(line)
+                else:
+                    self._case_log.append(case.marked(manifest.identity.corpus))
+        return count
+
+    def copy_messages(self, messages: Iterable[StoredMessage]) -> None:
+        """Keep messages of another run that are not there yet."""
+        if (first := next(iterator := iter(messages), None)) is not None:
+            with MessageLog(self.path / MESSAGES) as log:
+                for message in chain([first], iterator):
+                    log.keep(message)
+
+    def copy_calls(self, lines: Iterable[str], name: str = "") -> int:
+        """Keep calls of another run of this identity; of a stage that has not ended in its file. How many they were."""
+        path = self._calls.with_name(OPEN_STAGES) / name if name else self._calls
+        path.parent.mkdir(exist_ok=True)
+        with Log(path, LoggedCall) as log:
+            return _append(log, lines)
+
+    def copy_events(self, lines: Iterable[str]) -> int:
+        """Keep events of another run of this identity; how many they were."""
+        return _append(self._event_log, lines)
+
+    def restate(self, manifest: Manifest) -> None:
+        """Write the manifest anew, with the same identity."""
+        self._claim.write(manifest)
+
     def record(self, event: StageEvent) -> None:
         """Keep an event; raises `RunError` when it cannot be, and the log is as it was before."""
         self._event_log.append(event)
@@ -302,6 +388,14 @@ class RunWriter(RunFolder):
         )
 
 
+def _append(log: Log[Any], lines: Iterable[str]) -> int:
+    count = 0
+    for line in lines:
+        log.append_text(line)
+        count += 1
+    return count
+
+
 def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:
     """The manifest of a run that goes on, by what is asked for now; raises `RunError` where control cases differ."""
     if before.controls and now.controls and before.controls != now.controls:
@@ -316,7 +410,11 @@ def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:
     latest |= {"reused": (*before.reused, *(run for run in now.reused if run not in before.reused))}
     labels = {"tags": {**before.tags, **now.tags}, "note": now.note or before.note}
     labels |= {"variant": now.variant or before.variant}
-    return before.model_copy(update=most | latest | labels)
+    try:
+        shards = joined([before.shards, now.shards])
+    except UsageError as error:
+        raise RunError(f"{path}: {error}: its cases are in other parts; name another folder with `out`") from None
+    return before.model_copy(update=most | latest | labels | {"shards": shards})
 
 
 def controls_of(manifest: Manifest) -> list[str]:

@@ -11,6 +11,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from dspy_proact.calls import Price
 from dspy_proact.kept import Claimed, Identified
+from dspy_proact.runs.shard import Shards
 from dspy_proact.types import Classification, Frozen, RoleIdentity
 
 Value = TypeVar("Value")
@@ -247,6 +248,8 @@ class Manifest(Claimed[Identity]):
     """The most that were asked for."""
     judge_epochs: int = Field(1, ge=1, le=MOST_EPOCHS)
     """Verdicts of each judge on a response; the most that were asked for."""
+    shards: Shards | None = Field(default=None, exclude_if=operator.not_)
+    """The parts of its cases that were asked for; None where all were."""
     corpus: CorpusRecord
     assistant_price: Price
     """As read at the start of the run, or given."""

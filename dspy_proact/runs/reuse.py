@@ -70,9 +70,9 @@ class ReuseSource:
         self._ledger = Ledger(folder.events(), Grading([*judges], manifest.judge_epochs))
         self._lines = defaultdict[tuple[StageKey, int], list[tuple[int, int]]](list)
         self._cut = set[tuple[StageKey, int, str]]()
-        for number, start, call in marked_lines(self._path, there.digest()):
+        for number, span, call in marked_lines(self._path, there.digest()):
             if call.key:
-                self._lines[call.key, call.begun].append((number, start))
+                self._lines[call.key, call.begun].append((number, span.start))
                 if call.response and call.response.get("finish_reason") == "length":
                     self._cut.add((call.key, call.begun, call.role))
 

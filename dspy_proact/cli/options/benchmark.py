@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dspy_proact.evaluation.results import ResultsCheck
     from dspy_proact.models import ModelSpec
     from dspy_proact.report import Summary
-    from dspy_proact.runs import Nouns, Scope, Settings
+    from dspy_proact.runs import Nouns, Scope, Settings, Shard
 
 
 def _has_judge(declared: "Benchmark[Any, Any]") -> bool:
@@ -340,6 +340,16 @@ def labels_section(tag: str, note: str, *more: click.Option) -> Section:
     return Section(Heading.OUTPUT, tags, option.text("--note", "TEXT", note), *more)
 
 
+def _shard(text: str) -> "Shard":
+    """A part of the cases, such as 3/8."""
+    from dspy_proact.runs import Shard
+
+    try:
+        return Shard.of(text)
+    except UsageError as error:
+        raise click.BadParameter(str(error).partition(": ")[2]) from None
+
+
 _TIMES = click.IntRange(1, 1000)
 
 
@@ -352,6 +362,12 @@ _CASES = (
     limit_option("cases"),
     *strata_options("Only this stratum, such as a phase or a difficulty; repeatable."),
     option.flag("--controls", "Run the control cases too, which need only a direct answer."),
+    option.text(
+        "--shard",
+        "I/N",
+        "Only part I of N, by a hash of each case; `merge` puts the runs of all parts together.",
+        read=_shard,
+    ),
 )
 _REUSE = option.path(
     "--reuse",

@@ -253,9 +253,9 @@ def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope, output: option
     return Ending(finished, None, None)
 
 
-def run_path(execution: Execution, out: Path | None, alone: bool) -> Path:
+def run_path(execution: Execution, out: Path | None, scope: Scope, alone: bool) -> Path:
     """The folder of a run: `--out` itself, or below it when a command makes several runs."""
-    default = execution.default_folder
+    default = execution.folder_of(scope.shard)
     if alone:
         return out or default
     if out and RunFolder(out).exists:
