@@ -375,7 +375,7 @@ class Execution:
             answers=self._copied and self._copied.file,
             epochs=self._copied.epochs if self._copied else 1,
             judge_epochs=max((judge.votes for judge in judges), default=1),
-            shards=self._copied and self._copied.shards,
+            shards=self._copied and self._copied.shards and self._copied.shards.model_copy(update={"cases": ()}),
             corpus=self._case_set.corpus,
             assistant_price=answering.price,
             judge_prices={judge.model.name: judge.price for judge in judges},

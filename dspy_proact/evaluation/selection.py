@@ -67,9 +67,12 @@ class Selection:
             return self.manifest
         if self._copied and there and (there.count != shard.count or shard.number not in there.numbers):
             raise UsageError(f"`scope.shard={shard}`: {self._copied.name} has {there} alone; leave it out")
-        shards = Shards.asked_for(shard, [case.chain or case.key for case in self._of_all_shards])
-        if there:  # whose responses are these cases
-            shards = shards.model_copy(update={"cases": there.cases})
+        scope, named = self._scope, {stratum.casefold() for stratum in self._scope.strata}
+        strata = tuple(stratum for stratum in self.manifest.strata if stratum.casefold() in named)
+        numbers, limits = (shard.number,), {"limit": scope.limit, "strata": strata, "controls": scope.controls}
+        shards = Shards.model_validate({"count": shard.count, "numbers": numbers, **limits})
+        if not there:  # else the responses to other cases are not known
+            shards = shards.sized(case.chain or case.key for case in self._of_all_shards)
         return self.manifest.model_copy(update={"shards": shards if shard.count > 1 else None})
 
     @cached_property

@@ -37,10 +37,10 @@ def caveats_of_runs(runs: Mapping[str, "Summary"]) -> list[str]:
 
 def _of_shards(summary: "Summary") -> Iterator[str]:
     if shards := summary.manifest and summary.manifest.shards:
-        own, total = shards.size(shards.numbers), sum(shards.cases)
-        part = f"{shards}, which {'has' if len(shards.numbers) == 1 else 'have'} {own:,} of the {total:,} cases"
-        if not shards.numbers:
-            part = "a merge of shards that is not done; repeat its command"
+        part = str(shards) if shards.numbers else "a merge of shards that is not done; repeat its command"
+        if shards.numbers and shards.cases:
+            own, total = shards.size(shards.numbers), sum(shards.cases)
+            part += f", which {'has' if len(shards.numbers) == 1 else 'have'} {own:,} of the {total:,} cases"
         yield f"A part of a run: {part}."
 
 

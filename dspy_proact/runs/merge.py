@@ -165,9 +165,9 @@ def _shards(manifests: Sequence[Manifest], before: Sequence[Manifest], partial: 
 
 def _missing(shards: Shards) -> str:
     """Which shards are missing, and how many cases they have: a sentence."""
-    cases = shards.size(shards.missing)
-    are = "is" if len(shards.missing) == 1 else "are"
-    return f"{shards.named(shards.missing)} {are} missing: {cases:,} case{'' if cases == 1 else 's'}."
+    cases = shards.size(shards.missing) if shards.cases else 0
+    count = f": {cases:,} case{'' if cases == 1 else 's'}" if cases else ""
+    return f"{shards.named(shards.missing)} {'is' if len(shards.missing) == 1 else 'are'} missing{count}."
 
 
 def _manifest(runs: Sequence[tuple[str, Manifest]]) -> tuple[Manifest, list[str]]:
@@ -183,8 +183,10 @@ def _manifest(runs: Sequence[tuple[str, Manifest]]) -> tuple[Manifest, list[str]
     controls = next((manifest.controls for manifest in manifests if manifest.controls), None)
     labels = next((manifest.control_labels for manifest in manifests if manifest.control_labels), ())
     update |= {"controls": controls, "control_labels": labels}
-    sizes = {manifest.shards.cases for manifest in manifests if manifest.shards and manifest.shards.numbers}
-    if len(sizes) > 1:
+    scopes = [
+        one.model_copy(update={"numbers": ()}) for manifest in manifests if (one := manifest.shards) and one.numbers
+    ]
+    if any(scope != scopes[0] for scope in scopes):
         remarks.append(
             "The shards were asked for different cases, by `limit`, `strata` or `controls`: some may be missing."
         )

@@ -58,35 +58,49 @@ class Shards(Frozen):
     """Of all shards."""
     numbers: tuple[int, ...]
     """Those of the run, counted from 1, in order; none while a merge is not done."""
-    cases: tuple[int, ...]
-    """Of each shard, whether the run has it or not: its cases that were asked for, control cases among them."""
+    cases: tuple[int, ...] = ()
+    """Of each of all shards, the cases that it is asked for, control cases among them; empty where that is not known,
+    since no command asked for all that the run has."""
+    limit: int | None = None
+    """With which these cases were asked for, likewise the next two; as in `Scope`."""
+    strata: tuple[str, ...] = ()
+    controls: bool = False
 
     @model_validator(mode="after")
     def _require_numbers(self) -> Self:
-        if [*self.numbers] != sorted({*self.numbers} & {*range(1, self.count + 1)}) or len(self.cases) != self.count:
-            raise ValueError(f"shards are numbered from 1 to {self.count}, and each has its number of cases")
+        if [*self.numbers] != sorted({*self.numbers} & {*range(1, self.count + 1)}):
+            raise ValueError(f"shards are numbered from 1 to {self.count}")
+        if len(self.cases) not in (0, self.count) or min(self.cases, default=0) < 0:
+            raise ValueError(f"each of the {self.count} shards has its number of cases")
         return self
-
-    @classmethod
-    def asked_for(cls, shard: Shard, keys: Iterable[str]) -> Self:
-        """The shard of a command; `keys` are those of all cases that it asks for without it, of chains the chain's."""
-        sizes = Counter(shard_of(key, shard.count) for key in keys)
-        cases = tuple(sizes[number] for number in range(1, shard.count + 1))
-        return cls(count=shard.count, numbers=(shard.number,), cases=cases)
-
-    @property
-    def missing(self) -> tuple[int, ...]:
-        """The shards that have cases and are none of these."""
-        return tuple(number for number in self.others if self.cases[number - 1])
 
     @property
     def others(self) -> list[int]:
         """The shards that are none of these."""
         return sorted({*range(1, self.count + 1)} - {*self.numbers})
 
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Those of the others that have cases, as far as it is known."""
+        return tuple(number for number in self.others if not self.cases or self.cases[number - 1])
+
+    def sized(self, keys: Iterable[str]) -> Self:
+        """A copy with the cases of each shard, by the keys of all that is asked for without a shard."""
+        sizes = Counter(shard_of(key, self.count) for key in keys)
+        return self.model_copy(update={"cases": tuple(sizes[number] for number in range(1, self.count + 1))})
+
     def size(self, numbers: Iterable[int]) -> int:
-        """Cases of some shards, whether the run has them or not."""
+        """Cases of some shards, where they are known."""
         return sum(self.cases[number - 1] for number in numbers)
+
+    def covers(self, other: "Shards") -> bool:
+        """Whether its shards were asked for every case that those of the other were asked for."""
+        if other.controls > self.controls or not self.cases or not other.cases:
+            return False
+        if self.limit is None:
+            return not self.strata or (bool(other.strata) and {*other.strata} <= {*self.strata})
+        # A limit takes a prefix of one order, which depends on the strata.
+        return {*other.strata} == {*self.strata} and other.limit is not None and other.limit <= self.limit
 
     def named(self, numbers: Sequence[int]) -> str:
         """Some shards in words, such as `shard 3/8` or `shards 1-3, 5/8`."""
@@ -99,10 +113,9 @@ class Shards(Frozen):
 
 
 def joined(shards: Iterable[Shards | None]) -> Shards | None:
-    """The shards of runs together; None where one of them is no shard, or nothing is missing.
+    """The shards of runs together; None where one of them is no shard, or no shard is left.
 
-    Raises a `UsageError` where they are shards of different numbers. Where shards were asked for with other limits, the
-    most cases of each count.
+    The cases are those of the widest scope. Raises a `UsageError` where they are shards of different numbers.
     """
     every = [*shards]
     known = [one for one in every if one]
@@ -111,6 +124,9 @@ def joined(shards: Iterable[Shards | None]) -> Shards | None:
     if len(known) < len(every) or not known:
         return None
     numbers = tuple(sorted({number for one in known for number in one.numbers}))
-    cases = tuple(max(sizes) for sizes in zip(*(one.cases for one in known), strict=True))
-    together = Shards(count=known[0].count, numbers=numbers, cases=cases)
+    widest = next((one for one in known if all(map(one.covers, known))), known[0].model_copy(update={"cases": ()}))
+    # Of answers that exist there may be more later.
+    alike = [one.cases for one in known if one.covers(widest)]
+    cases = tuple(max(sizes) for sizes in zip(*alike, strict=True))
+    together = widest.model_copy(update={"numbers": numbers, "cases": cases})
     return together if together.others else None

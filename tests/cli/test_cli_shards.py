@@ -3,6 +3,7 @@
 import json
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 from drivers.child import Child, command_line
@@ -17,9 +18,9 @@ from dspy_proact.runs import RunFolder, read_run
 LIMIT = 24
 
 
-def stages(path: Path) -> dict[str, list[object]]:
+def stages(path: Path) -> dict[str, list[str]]:
     """What a run has, without times, marks and order."""
-    folder, seen = RunFolder(path), dict[str, list[object]]()
+    folder, seen = RunFolder(path), dict[str, list[str]]()
     seen["cases"] = sorted(case.model_dump_json() for case in folder.cases())
     seen["events"] = sorted(event.model_copy(update={"time": 0.0}).model_dump_json() for event in folder.events())
     plain = {"attempts": (), "mark": ""}
@@ -32,7 +33,7 @@ def stages(path: Path) -> dict[str, list[object]]:
     return seen
 
 
-def numbers(document: dict[str, object]) -> dict[str, object]:
+def numbers(document: dict[str, Any]) -> dict[str, Any]:
     """A report without its path and its times; of numbers 12 digits, since sums depend on their order."""
     run = document["run"]
     kept = {name: run[name] for name in run if name not in ("path", "created", "seconds", "commit")}
@@ -104,6 +105,17 @@ def test_the_report_and_the_list_of_a_shard_say_that_it_is_a_part(shard, proact)
     assert "A part of a run: shard 2/3" in Path("page.html").read_text("utf-8")
 
 
+def test_a_part_that_was_asked_for_by_strata_one_after_another_claims_no_number_of_cases(shard, proact):
+    """The 16 of EMERGENT and the 14 of RECOVERY are 30, which no command has asked for."""
+    for phase in ("emergent", "RECOVERY"):
+        folder, out = shard("1/2", "--phase", phase)
+    assert "A part of a run: shard 1/2.\n" in proact("report", folder)[1]
+    assert "which has" not in out
+    paths = [folder, shard("2/2", "--phase", "EMERGENT")[0]]
+    status, _, err = proact("merge", *paths, "--out", "all")
+    assert (status, "The shards were asked for different cases" in err) == (0, True)
+
+
 def test_a_shard_without_a_case_is_done_and_merged(shard, proact):
     """One case is in one of two shards; the other has none, and its run is there all the same."""
     folders = [shard(f"{number}/2", "--limit", 1) for number in (1, 2)]
@@ -145,7 +157,10 @@ def test_a_rejudging_has_the_shards_of_its_responses_or_makes_its_own(shard, pro
     paths = [shard(f"{number}/2")[0] for number in (1, 2)]
     for number, path in enumerate(paths, start=1):
         assert proact("rejudge", path, "--out", f"graded-{number}")[0] == 0
-        assert RunFolder(f"graded-{number}").manifest().shards.numbers == (number,)
+        shards = RunFolder(f"graded-{number}").manifest().shards
+        assert shards
+        assert (shards.numbers, shards.cases) == ((number,), ())  # how many the other has is not known here
+        assert f"A part of a run: shard {number}/2.\n" in proact("report", f"graded-{number}")[1]
     assert "has shard 1/2 alone" in unwrapped(refused("rejudge", paths[0], "--shard", "2/2", "--out", "no"))
     proact("merge", *paths, "--out", "all")
     for number in (1, 2):

@@ -67,11 +67,39 @@ def test_shards_together_are_the_run_where_none_is_left_and_an_empty_one_is_not_
     assert joined([shards(number) for number in range(1, 9)]) is None
     assert joined([shards(1), None]) is None
     assert joined([]) is None
-    assert joined([shards(1, count=2, cases=(3, 5)), shards(1, count=2, cases=(4, 2))]) == shards(
-        1, count=2, cases=(4, 5)
-    )
     with pytest.raises(UsageError, match="shards of 2 and of 8 do not fit together"):
         joined([shards(1), shards(1, count=2, cases=(3, 5))])
+
+
+FEW, SOME, MORE = (
+    Shards(count=2, numbers=(1,), cases=cases, limit=limit)
+    for cases, limit in (((1, 2), 3), ((2, 4), 6), ((9, 9), None))
+)
+ONE, OTHER = (Shards(count=2, numbers=(1,), cases=(2, 2), strata=(name,)) for name in ("RHYME", "NUMBER"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "cases"),
+    [
+        (FEW, SOME, (2, 4)),
+        (SOME, MORE, (9, 9)),
+        (ONE, MORE, (9, 9)),
+        (ONE, OTHER, ()),  # 4 and 4, or 2 and 2, were one of them a part of the other
+        (FEW, ONE, ()),
+        (MORE, FEW.model_copy(update={"controls": True}), ()),
+        (SOME, SOME.model_copy(update={"cases": (1, 5)}), (2, 5)),  # of answers that exist, of which more came
+        (SOME, SOME.model_copy(update={"cases": ()}), ()),
+    ],
+)
+def test_the_cases_of_shards_are_those_of_a_command_that_asked_for_all_and_else_not_known(
+    first: Shards, second: Shards, cases: tuple[int, ...]
+):
+    second = second.model_copy(update={"count": 2})
+    for pair in ([first, second], [second, first]):
+        together = joined(pair)
+        assert together is not None
+        assert together.cases == cases
+    assert joined([together, second]) == together  # a run that goes on knows no more
 
 
 @pytest.mark.parametrize("numbers", [(2, 1), (1, 1), (0,), (9,)])
