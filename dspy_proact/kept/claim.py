@@ -209,7 +209,7 @@ class Claim(Generic[C]):
         try:
             # Without waiting: a pipe in place of the file may have no end.
             file = os.open(self.folder / LOCK, os.O_RDONLY | os.O_NONBLOCK)
-        except FileNotFoundError:  # nobody has written it, or it is a copy
+        except (FileNotFoundError, NotADirectoryError):  # nobody has written it, it is a copy, or no folder
             yield
             return
         except OSError as error:

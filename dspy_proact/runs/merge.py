@@ -115,16 +115,17 @@ def merge_runs(runs: Iterable[RunFolder | Path | str], out: Path | str, *, parti
             stack.enter_context(folder.unwritten())
         manifests = [(str(folder.path), folder.manifest()) for folder in distinct.values()]
         _require_one_identity(manifests)
-        before = [(str(out), RunFolder(out).manifest())] if RunFolder(out).exists else []
         RunFolder(out).check(manifests[0][1])
-        shards = _shards([manifest for _, manifest in manifests], [manifest for _, manifest in before], partial)
-        manifest, remarks = _manifest([*before, *manifests])
+        before = [RunFolder(out)] if RunFolder(out).exists else []
+        own, others = [folder.manifest() for folder in before], [manifest for _, manifest in manifests]
+        shards = _shards(others, own, partial)
+        manifest, remarks = _manifest(others, own)
         manifest = manifest.model_copy(update={"shards": shards})
         sources = [_Source(folder) for folder in distinct.values()]
-        _chosen(sources)  # where two of them differ, nothing is written
+        _chosen([*map(_Source, before), *sources])  # where results differ, nothing is written
         begun = next((one.model_copy(update={"numbers": ()}) for _, m in manifests if (one := m.shards)), None)
         with RunWriter(out, manifest.model_copy(update={"shards": begun})) as writer:
-            there = _Source(writer)
+            there = _Source(writer)  # read again: until now another process could write it
             chosen, twice = _chosen([there, *sources])
             counts = _copy(writer, there, sources, chosen)
             writer.restate(manifest)
@@ -142,6 +143,8 @@ def _require_one_identity(manifests: Sequence[tuple[str, Manifest]]) -> None:
     for path, manifest in manifests[1:]:
         if differing := manifest.identity.differing(like.identity):
             raise RunError(f"{path}: cannot be merged with {first}, from which it differs in {differing}")
+        if differing := [name for name in ("strata", "labels") if getattr(manifest, name) != getattr(like, name)]:
+            raise RunError(f"{path}: cannot be merged with {first}: by another version, its {differing[0]} are others")
         if manifest.keeps_inputs != like.keeps_inputs:
             raise RunError(f"{path}: cannot be merged with {first}: only one of them keeps the inputs of its cases")
         if manifest.controls and like.controls and manifest.controls != like.controls:
@@ -170,9 +173,12 @@ def _missing(shards: Shards) -> str:
     return f"{shards.named(shards.missing)} {'is' if len(shards.missing) == 1 else 'are'} missing{count}."
 
 
-def _manifest(runs: Sequence[tuple[str, Manifest]]) -> tuple[Manifest, list[str]]:
-    """The manifest of runs together, that which was begun first but for what they add, and what is said of it."""
-    manifests, remarks = [manifest for _, manifest in runs], list[str]()
+def _manifest(others: Sequence[Manifest], own: Sequence[Manifest]) -> tuple[Manifest, list[str]]:
+    """The manifest of runs together, that which was begun first but for what they add, and what is said of it.
+
+    `own` is that of the run into which they are merged, if it is there: its labels stay.
+    """
+    manifests, remarks = [*own, *others], list[str]()
     first = min(manifests, key=lambda manifest: manifest.created)
     update = dict[str, object]()
     for name, noun in (("epochs", "answers to each case"), ("judge_epochs", "verdicts of each judge on an answer")):
@@ -181,22 +187,19 @@ def _manifest(runs: Sequence[tuple[str, Manifest]]) -> tuple[Manifest, list[str]
             counts = " and ".join(map(str, numbers))
             remarks.append(f"The runs ask for {counts} {noun}: what the others lack of {numbers[-1]} is pending.")
     controls = next((manifest.controls for manifest in manifests if manifest.controls), None)
-    labels = next((manifest.control_labels for manifest in manifests if manifest.control_labels), ())
-    update |= {"controls": controls, "control_labels": labels}
+    known = next((manifest.control_labels for manifest in manifests if manifest.control_labels), ())
+    update |= {"controls": controls, "control_labels": known}
     scopes = [
         one.model_copy(update={"numbers": ()}) for manifest in manifests if (one := manifest.shards) and one.numbers
     ]
     if any(scope != scopes[0] for scope in scopes):
         remarks.append(
-            "The shards were asked for different cases, by `limit`, `strata` or `controls`: some may be missing."
+            "The shards were asked for different cases, by other limits, strata or control cases: some may be missing."
         )
-    every = [{"note": m.note, "variant": m.variant, **{f"tag {tag}": m.tags[tag] for tag in m.tags}} for m in manifests]
-    values = {name: {value for one in every if (value := one.get(name))} for one in every for name in one}
-    agreed = {name: texts.pop() for name, texts in values.items() if len(texts) == 1}
-    update |= {"note": agreed.pop("note", None), "variant": agreed.pop("variant", None)}
-    update["tags"] = {name.removeprefix("tag "): text for name, text in agreed.items()}
-    if differing := sorted(name for name, texts in values.items() if texts):
-        remarks.append(f"Left out, since the runs have different ones: {', '.join(differing)}.")
+    labels, left_out = _labels(others, own)
+    update |= labels
+    if left_out:
+        remarks.append(f"Left out, since the runs have different ones: {', '.join(left_out)}.")
     recorded = ("commit", "versions", "backend")
     if differing := [name for name in recorded if any(getattr(m, name) != getattr(first, name) for m in manifests)]:
         remarks.append(f"The runs differ in {', '.join(differing)}: recorded is that of the run that was begun first.")
@@ -208,6 +211,25 @@ def _manifest(runs: Sequence[tuple[str, Manifest]]) -> tuple[Manifest, list[str]
         prices: dict[str, Price] = getattr(first, name)
         update[name] = {who: _price(p for m in manifests if (p := getattr(m, name).get(who))) for who in prices}
     return first.model_copy(update=update), remarks
+
+
+def _labels(others: Sequence[Manifest], own: Sequence[Manifest]) -> tuple[dict[str, object], list[str]]:
+    """Tags, note and variant on which runs agree, or which the merged run has itself, and the names of the others."""
+
+    def of(manifest: Manifest) -> dict[str, str]:
+        named = {"note": manifest.note, "variant": manifest.variant}
+        tags = {f"tag {name}": value for name, value in manifest.tags.items()}
+        return {name: value for name, value in named.items() if value} | tags
+
+    values = defaultdict[str, set[str]](set)
+    for manifest in others:
+        for name, value in of(manifest).items():
+            values[name].add(value)
+    values |= {name: {value} for manifest in own for name, value in of(manifest).items()}
+    agreed = {name: next(iter(texts)) for name, texts in values.items() if len(texts) == 1}
+    named = {name: agreed.pop(name, None) for name in ("note", "variant")}
+    tags = {name.removeprefix("tag "): value for name, value in agreed.items()}
+    return {**named, "tags": tags}, sorted(name for name, texts in values.items() if len(texts) > 1)
 
 
 def _price(prices: Iterable[Price]) -> Price:

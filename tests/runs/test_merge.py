@@ -194,6 +194,7 @@ OTHER = RoleIdentity(model="walker", prompt="aa", decoding={"temperature": 0.5})
     [
         ({"identity": identity(assistant=OTHER)}, 'differs in assistant.model ."traveller" there, "walker" here.'),
         ({"identity": identity(corpus="dd")}, "differs in corpus"),
+        ({"labels": ("SOLVED", "LOST")}, "by another version, its labels are others"),
         ({"keeps_inputs": False}, "only one of them keeps the inputs"),
         ({"shards": Shards(count=2, numbers=(2,), cases=(1, 1))}, "shards of 2 and of 3 do not fit together"),
     ],
@@ -277,7 +278,7 @@ def test_shards_that_went_on_are_merged_into_what_is_there_and_what_it_did_itsel
     assert all(own[name] <= lines(merged)[name] for name in own)
     outcomes = {outcome.key: outcome.state for outcome in read_run(RunFolder(merged)).outcomes}
     assert outcomes == dict.fromkeys("abcd", "scored")
-    made(shard, [], both("b", "LOST"))
+    made(shard, [], both("b", "LOST"), ALL.model_copy(update={"epochs": 2}))
     before = contents(merged)
     with pytest.raises(RunError, match="has another verdict of sphinx on the case 'b'"):
         merge_runs([shard], merged)
@@ -305,10 +306,13 @@ def test_other_epochs_votes_and_labels_are_widened_or_left_out_and_it_is_said(tm
     assert merged.remarks == (
         "The runs ask for 1 and 2 answers to each case: what the others lack of 2 is pending.",
         "The runs ask for 1 and 3 verdicts of each judge on an answer: what the others lack of 3 is pending.",
-        "The shards were asked for different cases, by `limit`, `strata` or `controls`: some may be missing.",
+        "The shards were asked for different cases, by other limits, strata or control cases: some may be missing.",
         "Left out, since the runs have different ones: tag at.",
         "The runs differ in commit: recorded is that of the run that was begun first.",
     )
+    made(merged.path, [], [], of[0].model_copy(update={"shards": None, "tags": {"at": "lab"}}))
+    assert not [remark for remark in merge_runs(paths, merged.path).remarks if "Left out" in remark]
+    assert RunFolder(merged.path).manifest().tags == {"who": "ann", "at": "lab"}
 
 
 def test_a_cost_is_not_known_where_the_runs_had_different_prices(tmp_path: Path):
@@ -381,6 +385,7 @@ HOSTILE = {
         "calls.jsonl: cannot be read: not a regular file",
     ),
     "no manifest": (lambda path: (path / "manifest.json").unlink(), "no run here"),
+    "no folder": (lambda path: (shutil.rmtree(path), path.write_text("x")), "no run here .*: a file; give the folder"),
     "a lock that is a folder": (
         lambda path: ((path / "lock").unlink(missing_ok=True), (path / "lock").mkdir()),
         None,
