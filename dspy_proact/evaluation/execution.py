@@ -324,13 +324,13 @@ class Execution:
     def _check(self, out: str | Path | None, scope: Scope) -> None:
         """Raise a `UsageError` where nothing is asked for, the folder holds something else, or an app misses a part."""
         selection, path = self._selection(scope), Path(out or self.folder_of(scope.shard))
-        _ = selection.cases
+        cases = selection.cases
         RunFolder(path).check(selection.with_shards)
         if (reused := self.reused(scope)) and Path(reused.path).resolve() == path.resolve():
             mend = "leave it out to go on with that run, or name another folder with `out`"
             raise UsageError(f"`scope.reuse={reused.path}`: is the folder of this very run; {mend}")
         if self._assistant and (require := self._assistant.require):
-            require_taken(require, self._declared, self._selected(scope), self._assistant.ask.program, self._settings)
+            require_taken(require, self._declared, cases, self._assistant.ask.program, self._settings)
 
     def reused(self, scope: Scope) -> ReusedRun | None:
         """The run whose stages are taken over, with what is not and why; None without one. Raises a `RunError`."""

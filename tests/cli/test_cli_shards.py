@@ -126,6 +126,9 @@ def test_a_shard_without_a_case_is_done_and_merged(shard, proact):
     assert (status, out) == (0, "2 runs: 1 trigger, 2 answers and verdicts and 2 calls added to all.\n")
     assert "Next: dspy-proact report all --html page.html" in err
     assert RunFolder("all").manifest().shards is None
+    for number, (folder, _) in enumerate(folders):
+        assert proact("rejudge", folder, "--out", f"graded-{number}")[0] == 0
+    assert json.loads(proact("merge", "graded-0", "graded-1", "--out", "graded", "--json")[1])["cases"] == 1
     shown = [proact("eval", "--shard", f"{n}/2", "--limit", 1, "--dry-run", "--show-prompt") for n in (1, 2)]
     assert {status for status, _, _ in shown} == {0}
     assert sorted("is sent first" in out for _, out, _ in shown) == [False, True]
