@@ -215,10 +215,13 @@ class Claim(Generic[C]):
         except OSError as error:
             raise RunError(f"{self.folder / LOCK}: cannot be read: {error.strerror}") from error
         try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError as error:
+                busy = f"another process is writing this {self._kind}; wait for its end"
+                problem = busy if isinstance(error, BlockingIOError) else f"cannot be locked: {error.strerror}"
+                raise RunError(f"{self.folder}: {problem}") from None
             yield
-        except BlockingIOError:
-            raise RunError(f"{self.folder}: another process is writing this {self._kind}; wait for its end") from None
         finally:
             os.close(file)
 

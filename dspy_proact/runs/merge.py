@@ -7,9 +7,10 @@ and is not copied again: a merge that was killed goes on, and one of shards that
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -277,19 +278,19 @@ def _copy(
     is one that can go on.
     """
     numbered = list(enumerate((source.folder for source in sources), start=1))  # 0 is what the run has itself
-    cases = sum(writer.copy_cases(folder.case_lines()) for _, folder in numbered)
-    for _, folder in numbered:
-        writer.copy_messages(folder.messages())
+    cases = writer.copy_cases(chain.from_iterable(folder.case_lines() for _, folder in numbered))
+    writer.copy_messages(chain.from_iterable(folder.messages() for _, folder in numbered))
 
-    def new(index: int, lines: Iterable[tuple[str, _Keyed | LoggedCall]]) -> Iterator[str]:
-        for line, record in lines:
-            if record.key and chosen.get(stage := _stage(record.key)) == index:
-                known, digest = there.histories[stage].lines, _hash(line)
-                if digest not in known:
-                    known.add(digest)
-                    yield line
+    def new(read: Callable[[RunFolder], Iterator[tuple[str, _Keyed | LoggedCall]]]) -> Iterator[str]:
+        for index, folder in numbered:
+            for line, record in read(folder):
+                if record.key and chosen.get(stage := _stage(record.key)) == index:
+                    known, digest = there.histories[stage].lines, _hash(line)
+                    if digest not in known:
+                        known.add(digest)
+                        yield line
 
-    calls = sum(writer.copy_calls(new(index, folder.call_lines())) for index, folder in numbered)
+    calls = writer.copy_calls(new(lambda folder: folder.call_lines()))
     kept = {line for _, line, _ in writer.open_lines()}
     for index, folder in numbered:
         for name, line, call in folder.open_lines():
@@ -298,7 +299,7 @@ def _copy(
                 continue
             if line not in kept:
                 writer.copy_calls([line], name)
-    events = sum(writer.copy_events(new(index, folder.event_lines(_Keyed))) for index, folder in numbered)
+    events = writer.copy_events(new(lambda folder: folder.event_lines(_Keyed)))
     return cases, events, calls
 
 
