@@ -11,6 +11,9 @@ from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.cli.views.message import print_json, say
 from dspy_proact.errors import UsageError
 
+_COUNTED = ("run", "case", "event", "call")
+"""Control cases are cases too, and a failure is an event like an answer or a verdict."""
+
 
 @verb(
     "merge",
@@ -32,22 +35,16 @@ def merge(runs: Sequence[Path], out: Path | None, partial: bool, as_json: bool) 
     different cases; results that are equal count once. Repeat the command after a kill, or when a shard went on since.
     """
     from dspy_proact.report.numbers import counted
-    from dspy_proact.runs import RunFolder, merge_runs
+    from dspy_proact.runs import merge_runs
 
     if out is None:
         raise UsageError("--out: name the folder of the merged run")
     merged = merge_runs(runs, out, partial=partial)
-    nouns = RunFolder(out).manifest().nouns
     if as_json:
         print_json(merged.document)
     else:
-        added = [
-            counted(merged.cases, nouns.case, nouns.cases),
-            counted(merged.events, "answer or verdict", "answers and verdicts"),
-        ]
-        click.echo(
-            f"{counted(merged.runs, 'run')}: {', '.join(added)} and {counted(merged.calls, 'call')} added to {out}."
-        )
+        number, cases, events, calls = (counted(getattr(merged, f"{noun}s"), noun) for noun in _COUNTED)
+        click.echo(f"{number}: {cases}, {events} and {calls} added to {out}.")
     for remark in merged.remarks:
         say(remark)
     say_next(Next.MERGED, run=out)

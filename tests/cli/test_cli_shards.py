@@ -123,7 +123,7 @@ def test_a_shard_without_a_case_is_done_and_merged(shard, proact):
     assert "has no score, with 0 triggers" in empty[1]
     assert "Without a score" not in empty[1]
     status, out, err = proact("merge", *(folder for folder, _ in folders), "--out", "all")
-    assert (status, out) == (0, "2 runs: 1 trigger, 2 answers and verdicts and 2 calls added to all.\n")
+    assert (status, out) == (0, "2 runs: 1 case, 2 events and 2 calls added to all.\n")
     assert "Next: dspy-proact report all --html page.html" in err
     assert RunFolder("all").manifest().shards is None
     for number, (folder, _) in enumerate(folders):
@@ -185,7 +185,7 @@ def test_existing_answers_are_graded_in_shards(proact, proactbench):
         words = ["--answers", "answers.csv", "--as", "openai/m", "--corpus", "sample", "--judge", "embedded"]
         assert proact("eval", *words, "--shard", f"{number}/2", "--out", f"part-{number}")[0] == 0
     status, out, _ = proact("merge", "part-1", "part-2", "--out", "all")
-    assert (status, "49 triggers" in out) == (0, True)
+    assert (status, "49 cases" in out) == (0, True)
 
 
 def test_control_cases_and_epochs_are_in_the_shards_too(shard, proact):

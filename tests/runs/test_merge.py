@@ -385,6 +385,18 @@ HOSTILE = {
         "calls.jsonl: cannot be read: not a regular file",
     ),
     "no manifest": (lambda path: (path / "manifest.json").unlink(), "no run here"),
+    "shards that cannot be": (
+        lambda path: change(path, "manifest.json", '"count": 3', '"count": 1000000000'),
+        "manifest.json: field 'shards.count'",
+    ),
+    "sizes that are none": (
+        lambda path: change(path, "manifest.json", '"numbers": [', '"numbers": [7,'),
+        "manifest.json: field 'shards': shards are numbered from 1 to 3",
+    ),
+    "an event of another case": (
+        lambda path: change(path, "events.jsonl", '"case":"a"', '"case":"z"'),
+        "1 of the cases that were answered are not in it, such as 'z'",
+    ),
     "no folder": (lambda path: (shutil.rmtree(path), path.write_text("x")), "no run here .*: a file; give the folder"),
     "a lock that is a folder": (
         lambda path: ((path / "lock").unlink(missing_ok=True), (path / "lock").mkdir()),
