@@ -328,7 +328,7 @@ class _GradingRun(Rejudging):
         for model in self.models:
             model.require_key()
         controls = any(case.stratum == CONTROL for case in self.case_set.cases)
-        manifest, switch = self._manifest_for(Scope(controls=controls)), Switch()
+        manifest, switch = self._selection(Scope(controls=controls)).manifest, Switch()
         with ExitStack() as stack:
             self._folder = stack.enter_context(RunWriter(self.out, manifest))
             self._folder.add_cases(self.case_set.cases)
@@ -372,7 +372,7 @@ class _GradingRun(Rejudging):
                 raise UsageError(f"{self.out}: {has}; name another folder with `out`")
             assert self._runner, "the folder is open"
             if known > self._folder.manifest().epochs:
-                self._folder.widen(self._manifest_for(Scope(epochs=None)).model_copy(update={"epochs": known}))
+                self._folder.widen(self._selection(Scope(epochs=None)).manifest.model_copy(update={"epochs": known}))
             event = response_stage(case.key, self.answer_type.model_validate(kept), epoch=known)
             self._folder.record(event)
             self._runner.ledger.add(event)
