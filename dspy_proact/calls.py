@@ -5,6 +5,7 @@ the reply or the failure, one line of `calls.jsonl`.
 """
 
 import json
+import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -225,8 +226,33 @@ class Stall:
         )
 
 
+@dataclass(frozen=True)
+class BatchProgress:
+    """How far the batches of one model are, for whoever watches."""
+
+    who: str
+    """As `FailedCall.who`."""
+    batches: Sequence[str]
+    """The provider's ids of those that are open."""
+    requests: int
+    """In them."""
+    done: int
+    """Of these, those of which the provider has a result."""
+    polled: float | None
+    """When the provider was last asked, in seconds since the epoch; None where it was not yet."""
+
+    def __str__(self) -> str:
+        number = len(self.batches)
+        what = f"{number} batch{'es' if number != 1 else ''} with {self.requests:,} requests"
+        seen = f", {self.done:,} of them done at {time.strftime('%H:%M:%S', time.localtime(self.polled))}"
+        return f"{what} submitted{seen if self.polled else ''}"
+
+
 class CallObserver:
-    """Notified of attempts that fail, and of long silence, from any thread; this one ignores them."""
+    """Notified of attempts that fail, of long silence and of batches, from any thread; this one ignores them."""
+
+    def batched(self, progress: BatchProgress, news: bool) -> None:
+        """A provider was asked how far its batches are; `news` that one was submitted, or has ended."""
 
     def failed(self, call: FailedCall) -> None:
         """An attempt failed."""
@@ -255,6 +281,8 @@ class Price(Frozen):
     """Prices of a call whose prompt has more tokens than the key, which is one of `SIZES`."""
     reason: str | None = None
     """Why it is not known, or where it is from."""
+    tier: Literal["batch"] | None = _later(None)
+    """Of what it is the price; None for requests that are sent one by one."""
     reported: bool = _later(False)
     """Whether there is none, since an application says what each of its answers costs, if anything is known."""
 

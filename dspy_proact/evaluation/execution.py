@@ -185,9 +185,11 @@ class Execution:
                 folder.record(event)
             ledger = self._ledger(folder.events(), scope)
             answered = [m.caller for m in self.models if isinstance(m, Model) and folder.has_reply(m.role.name, m.name)]
-            self._gate.open(switch, spent, watcher, answered=answered, keep_going=scope.keep_going)
+            going = {"answered": answered, "keep_going": scope.keep_going, "folder": path}
+            self._gate.open(switch, spent, watcher, **going)
             give_up = None if scope.keep_going else self._give_up
-            runner = Runner(self, folder, ledger, switch, watcher, source=source, give_up=give_up)
+            ways = {"source": source, "give_up": give_up, "together": self._gate.batch}
+            runner = Runner(self, folder, ledger, switch, watcher, **ways)
             try:
                 await runner.run(order, manifest.epochs, self._gate.concurrency)
                 if silent := self._gate.silent():
@@ -324,8 +326,12 @@ class Execution:
     def _check(self, out: str | Path | None, scope: Scope) -> None:
         """Raise a `UsageError` where nothing is asked for, the folder holds something else, or an app misses a part."""
         selection, path = self._selection(scope), Path(out or self.folder_of(scope.shard))
-        cases = selection.cases
-        RunFolder(path).check(selection.with_shards)
+        cases, there = selection.cases, RunFolder(path)
+        there.check(selection.with_shards)
+        if there.exists and (batch := there.manifest().in_batches) != self._gate.batch:
+            how, mend = ("in", "give `gate.batch`") if batch else ("without", "omit `gate.batch`")
+            other = f"or name another folder with `out`, and take over what is here with `scope.reuse={path}`"
+            raise UsageError(f"{path}: was begun {how} batches, which have another price; {mend} to go on, {other}")
         if (reused := self.reused(scope)) and Path(reused.path).resolve() == path.resolve():
             mend = "leave it out to go on with that run, or name another folder with `out`"
             raise UsageError(f"`scope.reuse={reused.path}`: is the folder of this very run; {mend}")

@@ -85,11 +85,11 @@ async def _unpacked(chunks: AsyncIterator[bytes], encoding: str) -> AsyncGenerat
 class LeanLM15(AsyncLM15Engine):
     """DSPy's asynchronous engine; it routes without a thread, and without a proxy lookup where there is no proxy.
 
-    Its keys are given when it is made, so that routing never waits.
+    Its keys are given when it is made, so that routing never waits. A `transport` is in place of the network.
     """
 
-    def __init__(self, config: RouterConfig):
-        self._transport = _BoundedTransport(**config.transport_kwargs(), trust_env=bool(getproxies()))
+    def __init__(self, config: RouterConfig, transport: Any = None):
+        self._transport = transport or _BoundedTransport(**config.transport_kwargs(), trust_env=bool(getproxies()))
         self._targets: dict[tuple[str, bool], tuple[Any, str]] = {}
         super().__init__(replace(config, transport=self._transport, timeouts=None, max_connections=None))
 

@@ -6,6 +6,7 @@ Besides `dspy` and `dspy.lm15`, which are public, these are relied on, each held
     lookup(provider)                   dialect, key variables and placeholder key of a provider of the native client
     request_to_dict and its like       requests and answers as JSON, for the record of a compile
     retry_after_seconds(header)        both forms of the header
+    map_http_error(status, message)    the error of an HTTP status
     validate_request, litellm_errors   what DSPy's engines do before a call, and with errors of litellm
     format_field_value(...)            how an adapter words an input
     default_instructions(signature)    what DSPy tells a model where a signature has no instruction
@@ -16,6 +17,7 @@ Besides `dspy` and `dspy.lm15`, which are public, these are relied on, each held
     AsyncLM15Engine._target(request, *, streaming)   returns a client, whose `_inner` reads bodies, and a request
     _http_error(response), normalize_error(...)      how that `_inner` makes errors of bodies
     StdlibAsyncTransport._do_stream(request)         returns a response whose `_chunks` are its body
+    TransportRequest, AsyncTransportResponse         what a client gives a transport, and takes from it
     LM._async_engine_spec                            the asynchronous engine that a model was given
     JSONAdapter._prepare_response_format(lm, lm_kwargs, signature)   puts `response_format` into `lm_kwargs`
     MIPROv2._propose_instructions(...)               by the number of a predictor its instructions, its own first
@@ -37,9 +39,15 @@ from typing import Any
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 import dspy
+from dspy._vendor.lm15.errors import map_http_error
 from dspy._vendor.lm15.registry import lookup
 from dspy._vendor.lm15.serde import request_to_dict, response_from_dict, response_to_dict
-from dspy._vendor.lm15.transports import ConnectTimeout, StdlibAsyncTransport
+from dspy._vendor.lm15.transports import (
+    AsyncTransportResponse,
+    ConnectTimeout,
+    StdlibAsyncTransport,
+    TransportRequest,
+)
 from dspy._vendor.lm15.types import StreamEvent
 from dspy.adapters.utils import format_field_value
 from dspy.clients._http import retry_after_seconds

@@ -120,8 +120,10 @@ class Route:
         key = self._placeholder or next((os.environ[name] for name in names if os.environ.get(name)), None)
         return None if key and _key_problem(key) else key
 
-    def engines(self, *, connections: int, timeout: float) -> Callable[[], Any]:
-        """A function that makes asynchronous engines; each belongs to one event loop."""
+    def engines(
+        self, *, connections: int, timeout: float, native: Callable[[RouterConfig], Any] = LeanLM15
+    ) -> Callable[[], Any]:
+        """A function that makes asynchronous engines, by `native` those of DSPy; each belongs to one event loop."""
         if not self.native:
             options = self.litellm_options(timeout)
             bound_clients_of_litellm()
@@ -132,7 +134,7 @@ class Route:
             max_connections=connections,
             timeouts=Timeouts(connect=min(CONNECT, timeout), read=timeout, write=timeout, pool=None),
         )
-        return lambda: LeanLM15(config)
+        return lambda: native(config)
 
     def litellm_options(self, timeout: float) -> dict[str, Any]:
         """The options of litellm's clients; they find their keys themselves."""

@@ -22,6 +22,7 @@ from dspy_proact.models.budget import Cost, Limits, most_of
 from dspy_proact.models.dspy_internals import StreamEvent
 from dspy_proact.models.faults import Caller, Fault, understand
 from dspy_proact.models.gate import Gate
+from dspy_proact.models.pacing import Pace
 from dspy_proact.models.prompt_cache import PromptCache
 from dspy_proact.models.redaction import redacted
 from dspy_proact.models.replies import StreamedReply, failure_in, finish_of, read
@@ -56,13 +57,17 @@ class GatedEngine:
         request_form: RequestForm | None = None,
         first: Callable[[], int | None] = lambda: None,
         cache: PromptCache | None = None,
+        in_batches: bool = False,
     ):
-        self.gate, self.caller, self._cache = gate, caller, cache
+        self.gate, self.caller, self._cache, self.in_batches = gate, caller, cache, in_batches
         self.supports_response_schema = supports_response_schema
         self.trusts_schema = trusts_schema
         self.supported_params = set(supported_params)
         self._request_form = request_form or RequestForm()
         self._make, self._first = make, first
+        every = gate.concurrency
+        pace = Pace(every, every, gate.timeout, queues=False) if in_batches else None
+        self._lane = Lane(caller.address or caller.model, pace, paced=False) if pace else None
         self._inner: dict[asyncio.AbstractEventLoop, Any] = {}
         self._last_config = (bare := Config(), bare)
         self._leaves_openings_out = False
@@ -78,7 +83,7 @@ class GatedEngine:
         with self._cache.marked(request) if self._cache else nullcontext(request) as marked:
             attempt, inner = self._attempt(marked), self._for_this_loop()
             while True:
-                async with attempt, asyncio.timeout(self.gate.timeout):
+                async with attempt, asyncio.timeout(None if self.in_batches else self.gate.timeout):
                     return attempt.completed(await inner.complete(attempt.request))
                 await attempt.pause()
 
@@ -121,7 +126,7 @@ class GatedEngine:
         # Else there is nothing to hold it against; what an application takes is known once it has answered.
         if self.gate.limits != Limits() and not self.caller.app:
             most = most_of(request, self.caller.completion_limit, self.caller.price)
-        lane = self.gate.lanes.of(self.caller, self._first)
+        lane = self._lane or self.gate.lanes.of(self.caller, self._first)
         return _Attempt(self.gate, self.caller, most, lane, self._request_form, request)
 
     def _with_extensions(self, request: Request) -> Request:

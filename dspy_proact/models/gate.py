@@ -10,10 +10,13 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 from weakref import WeakSet
 
 from dspy_proact.calls import CallObserver, FailedCall, Stall
 from dspy_proact.errors import AppError, Halt, ProviderDown, ProviderError, StageError, UsageError
+from dspy_proact.kept import BatchLog
+from dspy_proact.models.batch import Batching
 from dspy_proact.models.budget import Budget, Cost, Limits
 from dspy_proact.models.endpoint import Backend
 from dspy_proact.models.faults import Caller, Fault
@@ -24,6 +27,8 @@ from dspy_proact.switch import Switch
 _LONGEST_WAIT = 60.0
 _TIMEOUTS = {False: 600.0, True: 900.0}
 """Seconds, without and with the flex tier."""
+_IN_FLIGHT, _IN_BATCHES = 32, 1_000_000
+"""Requests in flight at most, where nobody says: in batches all that can begin."""
 _QUIET = 60.0
 """Seconds without the end of any call after which whoever watches is notified, and as often again."""
 
@@ -34,7 +39,8 @@ class Gate:
     Raises a `UsageError` where a value is out of range.
 
     Args:
-        concurrency: Requests in flight at most, of all models together; `pacing` says how many go to one endpoint.
+        concurrency: Requests in flight at most, of all models together; `pacing` says how many go to one endpoint. 32
+            by default, and with `batch` all that can begin.
         timeout: Seconds for one attempt, from the first byte sent to the last received; of a stream, for each wait. 600
             by default, and 900 with `flex`, as OpenAI advises.
         retries: Further attempts after the first, for failures that may heal.
@@ -44,12 +50,14 @@ class Gate:
         patience: Consecutive calls of one model that fail after all retries before its provider counts as down. Where
             no connection is made, it counts as down at once.
         flex: Whether every model is asked in its provider's slower and cheaper tier (`service_tier=flex`).
+        batch: Whether the answers and verdicts of a run come through its providers' batch APIs, at half the price and
+            within a day; a `Batching` says how requests are collected.
     """
 
     def __init__(
         self,
         *,
-        concurrency: int = 32,
+        concurrency: int | None = None,
         timeout: float | None = None,
         retries: int = 5,
         limits: Limits | None = None,
@@ -57,13 +65,20 @@ class Gate:
         backoff: float = 1.0,
         patience: int = 10,
         flex: bool = False,
+        batch: bool | Batching = False,
     ):
+        if flex and batch:
+            raise UsageError("`gate.flex` and `gate.batch` are mutually exclusive: both are tiers; omit one of them")
+        concurrency = (_IN_BATCHES if batch else _IN_FLIGHT) if concurrency is None else concurrency
         timeout = _TIMEOUTS[flex] if timeout is None else timeout
         if concurrency < 1 or not timeout > 0 or retries < 0:
             raise UsageError("concurrency must be 1 or more, the time limit above 0 seconds, and retries not negative")
         self.concurrency, self.timeout, self.retries = concurrency, timeout, retries
         self.backend: Backend = backend
         self.backoff, self.patience, self.flex = backoff, patience, flex
+        self.batching = Batching() if batch is True else batch or None
+        self.batches: BatchLog | None = None
+        """Those of the run that is open; None elsewhere, and without `batch`."""
         self.slots = Slots(lambda: concurrency)
         self.lanes = Lanes(concurrency, timeout)
         self.quiet = _QUIET
@@ -79,7 +94,12 @@ class Gate:
 
     def __repr__(self) -> str:
         calls = f"concurrency={self.concurrency}, timeout={self.timeout}, retries={self.retries}"
-        return f"Gate({calls}, limits={self.limits}, backend={self.backend!r}, flex={self.flex})"
+        return f"Gate({calls}, limits={self.limits}, backend={self.backend!r}, flex={self.flex}, batch={self.batch})"
+
+    @property
+    def batch(self) -> bool:
+        """Whether requests are answered in batches."""
+        return self.batching is not None
 
     def open(
         self,
@@ -89,13 +109,15 @@ class Gate:
         *,
         answered: Iterable[Caller] = (),
         keep_going: bool | None = None,
+        folder: Path | None = None,
     ) -> None:
         """Start a run with its switch and observer, and with what it has spent before against the same limits.
 
-        `answered` are those whose answers it has already. With `keep_going` no refusals of single requests end it,
-        however many; None where nobody may choose that.
+        The batches of a run are logged in its `folder`, which is locked. `answered` are those whose answers it has
+        already. With `keep_going` no refusals of single requests end it, however many; None where nobody may choose it.
         """
         self.switch, self.budget, self.observer = switch, Budget(self.limits, spent), observer or CallObserver()
+        self.batches = BatchLog(folder) if folder and self.batch else None
         self._health.clear()
         self._health.update((caller.whose, ModelHealth(answered=True)) for caller in answered)
         self._keep_going = keep_going
@@ -131,9 +153,9 @@ class Gate:
         self._ended = self._noted = time.monotonic()
 
     def _watch(self) -> None:
-        """From now on it is noted when no call ends for long, while any is open."""
+        """From now on it is noted when no call ends for long, while any is open; of batches that is the rule."""
         loop = asyncio.get_running_loop()
-        if loop not in self._watched:
+        if not self.batch and loop not in self._watched:
             self._watched.add(loop)
             self._ended = self._noted = time.monotonic()
             loop.call_later(self.quiet, self._look_after, loop)

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
@@ -30,6 +30,7 @@ from dspy_proact.errors import (
     StorageFault,
 )
 from dspy_proact.kept import CallLog, StageCalls, open_stage
+from dspy_proact.models.batch.wire import named_in_batches
 from dspy_proact.models.dspy_internals import (
     StreamEvent,
     async_engine_of,
@@ -171,12 +172,15 @@ class LoggedEngine(Described):
 
         Beside the call stands its reply, where that is what was logged.
         """
+        named = nullcontext()
+        if self.gated.in_batches:
+            named = named_in_batches(line["key"].model_dump_json(), line["begun"], name)
         # The slot is held until the reply is kept, so that a kill loses no more replies than calls are in flight.
         async with self.gated.gate.slots:
             if log.closed:  # a thread that DSPy left behind
                 raise Interrupted("the compile is over")
             outcome, call, response = dict[str, Any](), None, None
-            with collect_calls() as attempts:
+            with collect_calls() as attempts, named:
                 try:
                     content = response_to_dict(response := await self.gated.ask(request))
                     outcome["response"] = encodable_all(content)

@@ -13,6 +13,7 @@ from dspy.lm15 import (
     Message,
     Request,
     Response,
+    RouterConfig,
     StreamDeltaEvent,
     StreamEndEvent,
     StreamStartEvent,
@@ -25,7 +26,11 @@ from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
 from dspy_proact.images import described
 from dspy_proact.kept import CallLog
+from dspy_proact.models.batch.batcher import Batcher, MakeService
+from dspy_proact.models.batch.services import service_of
+from dspy_proact.models.batch.wire import BatchLM15
 from dspy_proact.models.budget import Cost, Limits, most_of_messages
+from dspy_proact.models.clients import LeanLM15
 from dspy_proact.models.dspy_internals import StreamEvent, async_engine_of
 from dspy_proact.models.embedder import Embedder
 from dspy_proact.models.endpoint import Route, find_route
@@ -33,7 +38,7 @@ from dspy_proact.models.engine import GatedEngine
 from dspy_proact.models.faults import Caller
 from dspy_proact.models.gate import Gate
 from dspy_proact.models.logged import LoggedEngine, LoggedLM
-from dspy_proact.models.prices import EMBEDDED_PRICE, capabilities_of, find_capacity, find_price
+from dspy_proact.models.prices import EMBEDDED_PRICE, capabilities_of, find_capacity, find_price, find_tiers
 from dspy_proact.models.prompt_cache import PromptCache
 from dspy_proact.models.redaction import spellings
 from dspy_proact.models.request_form import RequestForm
@@ -105,6 +110,11 @@ class Model:
         return async_engine_of(self.lm).gated.caller
 
     @property
+    def tiers(self) -> dict[str, Price]:
+        """Its list prices by tier: `plain`, `flex`, `batch`; those that are not known are left out."""
+        return find_tiers(self.route, self.decoding) if self.route else {}
+
+    @property
     def greater_limit(self) -> int | None:
         """Twice its limit of output, as far as it gives so many tokens; None where there is no limit, or no more."""
         limit = self.decoding.get(LIMIT)
@@ -145,7 +155,10 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
     if name.startswith("vllm/"):
         mend = f"For a vLLM server name hosted_{name}, and its address with `{argument}.api_base`"
         raise UsageError(f"`{argument}` {name}: would run vLLM in this process. {mend}")
+    if gate.batch and log is not None:
+        raise UsageError("`gate.batch`: a compile needs each answer before it asks further; omit it")
     route = find_route(name, spec.api_base, gate.backend)
+    service = service_of(route, argument) if gate.batch else None
     own_form = {SCHEMA: spec.params[SCHEMA]} if SCHEMA in spec.params else {}
     # A person's own limit is sent as it is: the endpoint is not asked, so that what was run is rendered without it.
     capacity = find_capacity(route) if LIMIT in params else _capacity(route)
@@ -153,7 +166,8 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
     preset = decoding(name, role.writes, **known)
     sent = decoding(name, role.writes, {"service_tier": "flex", **params} if gate.flex else params, **known)
     limit = sent.get(LIMIT)
-    price = spec.price or find_price(route, sent)
+    price = spec.price or find_price(route, sent, batch=gate.batch)
+    price = price.model_copy(update={"tier": "batch"}) if gate.batch else price
     if gate.flex and sent.get("service_tier") == "flex":
         _require_flex(name, argument, price)
     _require_bounds(f"`{argument}` {name}", argument, gate.limits, limit, price)
@@ -176,7 +190,8 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
     )
     try:
         known = capabilities_of(name, route.native)
-        make = route.engines(connections=gate.concurrency, timeout=gate.timeout)
+        native = partial(_in_batches, gate, caller, service) if service else LeanLM15
+        make = route.engines(connections=gate.concurrency, timeout=gate.timeout, native=native)
         form = own_form.get(SCHEMA) if own_form else _form(route, known)
         gated = GatedEngine(
             make,
@@ -188,6 +203,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
             request_form=RequestForm(keeps_format=bool(own_form)),
             first=partial(first_calls, route),
             cache=PromptCache(by_litellm=not route.native) if route.provider == "anthropic" else None,
+            in_batches=gate.batch,
         )
         lm = _lm(gated, log, {key: value for key, value in sent.items() if key in _CANONICAL})
     except (dspy.LMConfigurationError, ValueError) as error:
@@ -200,11 +216,19 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
 def _open_stand_in(spec: ModelSpec, role: Role, gate: Gate, log: CallLog | None) -> Model:
     if spec.api_base or spec.params:
         raise UsageError(f"`{role.argument}` {EMBEDDED}: the stand-in takes no endpoint and no parameters")
+    if gate.batch:
+        raise UsageError(
+            f"`{role.argument}` {EMBEDDED}: the stand-in answers at once and costs nothing; omit `gate.batch`"
+        )
     if (stand_in := role.stand_in) is None:
         problem = f"there is no stand-in of the {role.name}; name a model with `{role.argument}`"
         raise UsageError(f"`{role.argument}` {EMBEDDED}: {problem}")
     gated = GatedEngine(lambda: EmbeddedEngine(stand_in), gate, Caller(role.name, role.argument, EMBEDDED))
     return Model(EMBEDDED, role, _lm(gated, log, {}), {}, (), None, EMBEDDED_PRICE)
+
+
+def _in_batches(gate: Gate, caller: Caller, service: MakeService, config: RouterConfig) -> BatchLM15:
+    return BatchLM15(config, partial(Batcher, gate, caller, service))
 
 
 def _form(route: Route, known: Any) -> str | None:

@@ -69,16 +69,18 @@ _COLUMNS = {
 }
 
 
-def find_price(route: Route, sent: Mapping[str, Any] | None = None) -> Price:
+def find_price(route: Route, sent: Mapping[str, Any] | None = None, *, batch: bool = False) -> Price:
     """The list price of a model in litellm's bundled map, by the size of the prompt where that has several.
 
-    Of the parameters that are sent, `service_tier` has prices of its own.
+    Of the parameters that are sent, `service_tier` has prices of its own, and so have requests in a `batch`.
     """
     known, sent = _listed(route.model, route.native), sent or {}
     extra = sent.get("extra_body")
     body: Mapping[str, Any] = extra if isinstance(extra, Mapping) else {}
     tier = (body if "service_tier" in body else sent).get("service_tier")
     suffix = "" if tier in _UNTIERED else f"_{tier}"
+    if batch:
+        suffix, tier = "_batches", "batch"
     if known.get("tiered_pricing") and not suffix:
         prices = {int(row["range"][0]): _price({**known, **row}) for row in known["tiered_pricing"]}
     else:
@@ -91,9 +93,22 @@ def find_price(route: Route, sent: Mapping[str, Any] | None = None) -> Price:
     more = _costs_more(route, known)
     if plain.prompt is None or plain.completion is None or more or not {*prices} <= {*SIZES}:
         whose = f"{route.model} at service_tier={tier}" if suffix else route.model
+        whose = f"{route.model} in batches" if batch else whose
         fault = "prices more than tokens of prompt and answer" if more else "has no price"
-        return Price(reason=f"litellm's bundled map {fault} for {whose}")
-    return plain.model_copy(update={"above": prices, "reason": "list price in litellm's bundled map"})
+        return Price(reason=f"litellm's bundled map {fault} for {whose}", tier="batch" if batch else None)
+    reason = f"list price {'of batches ' if batch else ''}in litellm's bundled map"
+    return plain.model_copy(update={"above": prices, "reason": reason, "tier": "batch" if batch else None})
+
+
+def find_tiers(route: Route, sent: Mapping[str, Any]) -> dict[str, Price]:
+    """The known prices of a model by tier, `plain`, `flex` and `batch`, whatever tier the parameters name."""
+    plain = {name: value for name, value in sent.items() if name != "service_tier"}
+    prices = {
+        "plain": find_price(route, plain),
+        "flex": find_price(route, {**plain, "service_tier": "flex"}),
+        "batch": find_price(route, plain, batch=True),
+    }
+    return {tier: price for tier, price in prices.items() if price.known}
 
 
 def _costs_more(route: Route, known: Mapping[str, Any]) -> bool:

@@ -87,10 +87,16 @@ class Slots:
 
 
 class Lane:
-    """The calls to one endpoint, of which a pace says how many are in flight."""
+    """The calls to one endpoint, of which a pace says how many are in flight.
 
-    def __init__(self, address: str, pace: Pace):
-        self.address, self.pace = address, pace
+    Args:
+        address: For messages.
+        pace: Says how many.
+        paced: Whether it learns from the calls: those of a batch show nothing of how many an endpoint takes.
+    """
+
+    def __init__(self, address: str, pace: Pace, *, paced: bool = True):
+        self.address, self.pace, self._paced = address, pace, paced
         self.slots = Slots(lambda: pace.limit)
         self._paused_until = 0.0
 
@@ -108,10 +114,13 @@ class Lane:
 
     def answered(self, turn: int, kind: str, seconds: float) -> None:
         """A call in flight was answered."""
-        self.pace.answered(turn, kind, seconds, self.slots.held)
+        if self._paced:
+            self.pace.answered(turn, kind, seconds, self.slots.held)
 
     def failed(self, turn: int, fault: Fault) -> None:
         """A call in flight failed."""
+        if not self._paced:
+            return
         if fault.word == "rate_limit":
             self.pace.refused(turn, self.slots.held - 1)
         elif fault.word == "timeout" and not fault.unreached:

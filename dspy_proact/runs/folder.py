@@ -14,6 +14,7 @@ from pydantic import BaseModel, field_serializer
 from dspy_proact.calls import Call, CallUsage, LoggedCall, StageKey
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.kept import (
+    BATCHES,
     CALLS,
     MESSAGES,
     OPEN_STAGES,
@@ -25,6 +26,7 @@ from dspy_proact.kept import (
     StoredMessage,
     marked_lines,
     open_stage_files,
+    read_batches,
     read_calls,
     read_lines,
     read_log,
@@ -301,13 +303,14 @@ class RunWriter(RunFolder):
     def __exit__(self, *_: object) -> None:
         self._held.close()
         if self._empty:
-            self._claim.leave(self._cases, self._events, self._calls, self.path / MESSAGES)
+            self._claim.leave(self._cases, self._events, self._calls, self.path / MESSAGES, self.path / BATCHES)
 
     def leave_nothing_unanswered(self) -> None:
         """On closing, remove what this writer made if the folder was new and holds no reply, no answer and no grade."""
         results = (event.answer is not None or event.grade for event in self.events())
         replies = (attempt.error is None for call in self.call_usage() for attempt in call.attempts)
-        self._empty = self._new and not any(results) and not any(replies)
+        submitted = any(batch.is_running for batch in read_batches(self.path))
+        self._empty = self._new and not any(results) and not any(replies) and not submitted
 
     def widen(self, wanted: Manifest) -> None:
         """Record what is asked for beyond what it was so far, such as further epochs; raises a `RunError`."""

@@ -288,6 +288,11 @@ class Manifest(Claimed[Identity]):
         return self.further_prices.get(role, unknown) if judge is None else self.judge_prices.get(judge, unknown)
 
     @property
+    def in_batches(self) -> bool:
+        """Whether its requests are answered in batches, at the price of these."""
+        return any(price.tier for price in (self.assistant_price, *self.judge_prices.values()))
+
+    @property
     def prices_paid(self) -> dict[str, tuple[Price, ...]]:
         """At which its replies were paid for, here or in runs that it reused, by role, and of judges by model."""
         own = {} if self.identity.parent else {"assistant": self.assistant_price}

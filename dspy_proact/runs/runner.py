@@ -50,6 +50,7 @@ class Runner:
     """Runs a benchmark into a folder.
 
     Args:
+        together: Whether a case waits for all its verdicts at once: as batches, each may take a day.
         give_up: Asked where the first ten cases fail because of their content, all responses or all verdicts of a
             judge, and nothing in the folder is better; None to go on all the same.
 
@@ -67,9 +68,11 @@ class Runner:
         *,
         source: ReuseSource | None = None,
         give_up: GiveUp | None = None,
+        together: bool = False,
     ):
         self.benchmark, self.folder, self.ledger = benchmark, folder, ledger
         self.switch, self.observer, self._source, self._give_up = switch, observer, source, give_up
+        self._together = together
         self._first = defaultdict[tuple[str, str | None], dict[str, tuple[Failure, Sequence[Call]]]](dict)
         self.stages = 0
         self._cut_short = False
@@ -130,13 +133,30 @@ class Runner:
                 judges = [key.judge for key in verdicts if answering or self.ledger.is_open(key)]
                 kept = None if answering else self.ledger.answer(work)
                 async with self.benchmark.admitted(work.case, judges, kept):
-                    for key in (response, *verdicts):
-                        if self.switch.halt is None and self.ledger.is_open(key):
-                            await self._do(work, key)
+                    await self._do_in_turn(work, [response, *([] if self._together else verdicts)])
+                    if self._together:
+                        await self._do_together(work, verdicts)
                 if following := self._chains.next_after(work):
                     queue.append(following)
         except Halt as halt:
             self.switch.pull(halt)
+
+    async def _do_in_turn(self, work: Work, keys: Sequence[StageKey]) -> None:
+        for key in keys:
+            if self.switch.halt is None and self.ledger.is_open(key):
+                await self._do(work, key)
+
+    async def _do_together(self, work: Work, keys: Sequence[StageKey]) -> None:
+        tasks = [asyncio.create_task(self._do_in_turn(work, [key])) for key in keys]
+        try:
+            if tasks:
+                await asyncio.wait(tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            ends = await asyncio.gather(*tasks, return_exceptions=True)
+        if halt := next((end for end in ends if end is not None), None):
+            raise halt
 
     async def _reuse(self, cases: Sequence[Case], todo: Sequence[Work], source: ReuseSource) -> list[Work]:
         """Take over what another run has, before anything is paid for; what is left to do."""

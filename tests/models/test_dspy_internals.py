@@ -71,6 +71,7 @@ SIGNATURES = {
     "format_field_value": "field_info value assume_text",
     "litellm_errors": "model provider",
     "lookup": "name",
+    "map_http_error": "status message provider env_keys provider_code request_id retry_after",
     "request_to_dict": "r",
     "response_from_dict": "d",
     "response_to_dict": "r include_provider_data",

@@ -1,0 +1,382 @@
+"""Collects requests into batches, submits them, and gives each its reply.
+
+what happens                        what follows
+nothing new for a moment            all that wait are submitted; before, as soon as a file is full
+a batch has ended                   its results are used at once, while others go on
+a request expired, was cancelled    a failed attempt, after which the gate sends it again
+a batch is refused as a whole       the run ends: nothing of it was answered, and nothing is billed
+too much is queued at the provider  smaller batches, once others have ended
+the run is interrupted              batches go on; the same command finds their ids in the log, and waits for them
+
+A batch is in the log before its creation and again once it has an id. Where a command was killed in between, the
+provider is asked for it, so that no request is paid for twice.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dspy_proact.calls import BatchProgress, FailedCall
+from dspy_proact.errors import Halt, LimitReached, ProviderDown, SetupFault
+from dspy_proact.kept import KeptBatch
+from dspy_proact.models.batch.batching import BatchService, BatchState, LineReply
+from dspy_proact.models.faults import Caller, understand
+from dspy_proact.models.gate import Gate
+
+T = TypeVar("T")
+_ANSWERED = 200
+_QUEUED = 6
+"""The attempt whose wait, a minute, is that for room in a provider's queue."""
+_YIELD = 32
+"""Replies after which those who got one go on: else all of a batch would be in memory at once."""
+_QUEUE_FULL = ("token_limit_exceeded", "too_many_tasks")
+"""OpenAI's codes of a batch that may be created later, or smaller."""
+_NO_BATCHES = "omit `gate.batch`, or name an endpoint that speaks OpenAI's or Anthropic's batches"
+_OTHER_ACCOUNT = "use the key with which it was submitted, or omit `batches.jsonl` to submit its requests anew"
+_TOO_LARGE = b'{"error": {"message": "the request alone is larger than a file of a batch may be"}}'
+_LOST = b'{"error": {"message": "the batch ended without a result of this request"}}'
+MakeService = Callable[[str, Iterable[tuple[str, str]], float], BatchService]
+"""Makes the protocol of a provider by the address and the headers of a plain request, and a time limit."""
+
+
+class SendAgain(Exception):  # noqa: N818 - no fault
+    """The batch that should have had a request is none; it is to be sent as if it never was."""
+
+
+@dataclass
+class RequestFile:
+    """A file of requests that is being written."""
+
+    path: Path
+    names: list[str] = field(default_factory=list[str])
+    size: int = 0
+
+
+class Batcher:
+    """Answers the requests of one model in batches, in one event loop.
+
+    Args:
+        gate: Of the run.
+        caller: The model.
+        make: Its provider's protocol.
+    """
+
+    def __init__(self, gate: Gate, caller: Caller, make: MakeService):
+        assert gate.batching is not None, "of a gate for batches"
+        if gate.batches is None:
+            raise SetupFault(
+                f"{caller.whose}: only the answers and verdicts of runs come in batches; omit `gate.batch`"
+            )
+        self._gate, self._caller, self._make, self._log = gate, caller, make, gate.batches
+        self._batching = gate.batching
+        self._service: BatchService | None = None
+        self._waiting = dict[str, asyncio.Future[LineReply]]()
+        self._early = dict[str, tuple[Path, int]]()
+        """Results of requests that are not waiting yet, by name: file and first byte."""
+        self._followed = dict[int, KeptBatch]()
+        self._finished = set[int]()
+        """Batches of which every result was read."""
+        self._failures = dict[int, set[str]]()
+        """Requests whose failures were used, by batch: the next command does not take them for answers to its own."""
+        self._forming: RequestFile | None = None
+        self._arrived = asyncio.Event()
+        self._uploads = asyncio.Lock()
+        self._tasks, self._creating = set[asyncio.Task[Any]](), set[asyncio.Task[Any]]()
+        self._most: int | None = None
+        """Requests of a batch at most, once the provider's queue was full."""
+        self._room = asyncio.Event()
+        """Set when a batch ends."""
+        self._polled: float | None = None
+        self._done = dict[int, int]()
+
+    async def ask(self, name: str, url: str, headers: Iterable[tuple[str, str]], body: bytes) -> LineReply:
+        """The reply to a request; raises `SendAgain`, and the `Halt` that comes first."""
+        self._gate.switch.check()
+        if self._service is None:
+            self._service = self._make(url, headers, self._gate.timeout)
+            self._start(self._collect())
+            self._start(self._end_with_the_run())
+        if name in self._early:
+            return self._early_reply(name)
+        future = self._waiting[name] = asyncio.get_running_loop().create_future()
+        batch = self._log.holding(name)
+        if batch is None or batch.number in self._finished:
+            if not self._add(name, self._service.line(name, body)):
+                del self._waiting[name]
+                return LineReply(413, _TOO_LARGE)
+        elif batch.number not in self._followed:
+            self._followed[batch.number] = batch
+            self._start(self._follow(batch, self._service))
+        del body
+        try:
+            return await future
+        finally:
+            self._waiting.pop(name, None)
+
+    async def aclose(self) -> None:
+        """Stop waiting; what is being created is awaited, so that its id is in the log."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, *self._creating, return_exceptions=True)
+        task = asyncio.current_task()
+        complete = self._gate.switch.halt is None and not (task and task.cancelling())
+        for number in self._finished:
+            # Answers that were given to their requests may not be in the log of calls where a command was stopped.
+            if complete or self._failures.get(number):
+                self._log.collected(self._followed[number], () if complete else self._failures[number])
+        if self._service is not None:
+            await self._service.aclose()
+            self._service = None
+        self._log.close()
+
+    # Collecting
+
+    def _add(self, name: str, line: bytes) -> bool:
+        """Write a request into the file that is being written; whether any file can hold it."""
+        assert self._service is not None, "made at the first request"
+        limits, service = self._batching, self._service
+        most = min(filter(None, (service.most_requests, limits.requests, self._most)))
+        size, length = min(service.most_bytes, limits.size or service.most_bytes), len(line) + 1
+        if length > size:
+            return False
+        if self._forming and (len(self._forming.names) >= most or self._forming.size + length > size):
+            self._send_off()
+        if self._forming is None:
+            self._forming = RequestFile(self._log.new_file())
+        with self._forming.path.open("ab") as file:
+            file.write(line + b"\n")
+        self._forming.names.append(name)
+        self._forming.size += length
+        self._arrived.set()
+        return True
+
+    def _send_off(self) -> None:
+        """Submit the file that is being written."""
+        file, self._forming = self._forming, None
+        if file:
+            self._start(self._submit(file))
+
+    async def _collect(self) -> None:
+        """Submit what waits, whenever nothing new has come for a moment."""
+        while True:
+            await self._arrived.wait()
+            while self._arrived.is_set():
+                self._arrived.clear()
+                await self._batching.sleep(self._batching.quiet)
+            self._send_off()
+
+    async def _end_with_the_run(self) -> None:
+        """When the run ends, submit nothing more; only a limit that is reached leaves what is in flight to its end."""
+        try:
+            while True:
+                await self._gate.switch.pause(3600.0)
+        except Halt as halt:
+            submitted = {name for batch in self._followed.values() for name in batch.requests}
+            goes_on = isinstance(halt, LimitReached)
+            self._fail(halt, [name for name in self._waiting if not (goes_on and name in submitted)])
+            if not goes_on:
+                for task in self._tasks - {asyncio.current_task()}:
+                    task.cancel()
+
+    def _fail(self, error: BaseException, names: Iterable[str]) -> None:
+        for name in list(names):
+            if (future := self._waiting.get(name)) and not future.done():
+                future.set_exception(error)
+
+    def _start(self, doing: Coroutine[Any, Any, None]) -> None:
+        """Go on with something beside the requests; whatever ends it but its own end, ends the run."""
+
+        async def watched() -> None:
+            try:
+                await doing
+            except Halt as halt:
+                self._gate.switch.pull(halt)
+                self._fail(halt, self._waiting)
+            except Exception as error:
+                halt = ProviderDown(f"{self._caller.whose}: its batches cannot go on: {type(error).__name__}: {error}")
+                self._gate.switch.pull(halt)
+                self._fail(halt, self._waiting)
+
+        task = asyncio.get_running_loop().create_task(watched())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # Submitting
+
+    async def _submit(self, file: RequestFile) -> None:
+        assert self._service is not None, "made at the first request"
+        service = self._service
+        async with self._uploads:
+            while self._most and any(number not in self._finished for number in self._followed):
+                self._room.clear()
+                await self._room.wait()
+            file_id = None
+            if self._gate.switch.halt is None:
+                file_id = await self._surely("the upload of a batch", lambda: service.upload(file.path))
+            if halt := self._gate.switch.halt:
+                self._fail(halt, file.names)
+                return
+            caller = self._caller
+            batch = self._log.prepare(caller.role, caller.model, file.names, file_id, caller.price)
+            self._followed[batch.number] = batch
+            # It is not cancelled: the provider would go on with it, and its id would not be in the log.
+            creating = asyncio.get_running_loop().create_task(self._create(batch, file.path, service))
+            self._creating.add(creating)
+            creating.add_done_callback(self._creating.discard)
+            await asyncio.shield(creating)
+        self._notify(news=True)
+        await self._batching.sleep(self._batching.first_poll)
+        await self._follow(batch, service)
+
+    async def _create(self, batch: KeptBatch, path: Path, service: BatchService) -> None:
+        tried = False
+
+        async def create() -> str:
+            nonlocal tried
+            if tried and (known := await service.find(batch, self._ids)):
+                return known  # the failure came after the creation
+            tried = True
+            return await service.create(path, batch.file)
+
+        try:
+            batch_id = await self._surely("the creation of a batch", create)
+        except SetupFault:
+            self._log.collected(batch)
+            raise
+        self._log.created(batch, batch_id)
+        path.unlink(missing_ok=True)
+
+    async def _surely(self, what: str, send: Callable[[], Awaitable[T]], mend: str = _NO_BATCHES) -> T:
+        """What the provider answers, with patience; raises a `SetupFault` where it refuses, else `ProviderDown`."""
+        number, whose, patience = 0, self._caller.whose, self._gate.patience
+        while True:
+            try:
+                return await send()
+            except Exception as error:
+                fault = understand(error, self._caller)
+                if not fault.retry:
+                    if getattr(error, "status", None) in (404, 405):
+                        raise SetupFault(f"{whose}: its endpoint does not know {what}; {mend}") from error
+                    raise fault.setup or SetupFault(f"{whose}: {what} was refused: {fault.error}") from error
+                queued = fault.word == "rate_limit" and len(self._followed) - len(self._finished) > 1
+                number += not queued
+                if number > patience:
+                    raise ProviderDown(f"{whose}: {what} failed {number} times, the last with {fault.error}") from error
+                wait = self._gate.wait(_QUEUED if queued else number, fault.retry_after)
+                failed = FailedCall(whose, fault.word, f"{what}: {fault.error}", number, patience, wait)
+                self._gate.observer.failed(failed)
+                await self._batching.sleep(wait)
+
+    @property
+    def _ids(self) -> set[str]:
+        """The provider's ids of all batches in the log."""
+        return {batch.id for batch in self._log.batches.values() if batch.id}
+
+    # Following
+
+    async def _follow(self, batch: KeptBatch, service: BatchService) -> None:
+        """Wait for a batch that was submitted, by this command or one before it, and use its results."""
+        adopted = batch.id is None
+        if batch.id is None:
+            batch_id = await self._surely("the list of batches", lambda: service.find(batch, self._ids))
+            if batch_id is None:
+                self._drop(batch)
+                return
+            self._log.created(batch, batch_id)
+        batch_id, wait = batch.id or "", self._batching.first_poll
+        while True:
+            state = await self._surely(f"batch {batch_id}", lambda: service.state(batch_id), _OTHER_ACCOUNT)
+            self._polled, self._done[batch.number] = time.time(), state.done
+            self._notify(news=state.ended)
+            if state.ended:
+                self._log.ended(batch)
+                break
+            await self._batching.sleep(wait)
+            wait = min(self._batching.longest_poll, 1.5 * wait)
+        if state.problem:
+            self._refused(batch, state)
+        else:
+            await self._use(batch, state, service, adopted)
+        self._room.set()
+
+    def _refused(self, batch: KeptBatch, state: BatchState) -> None:
+        """A batch was refused as a whole: nothing was answered, and nothing is billed."""
+        held = self._held(batch)
+        self._drop(batch, send_again=False)
+        if any(code in state.problem for code in _QUEUE_FULL) and len(batch.requests) > 1:
+            self._most = max(1, len(batch.requests) // 2)
+            self._fail(SendAgain(), held)
+            return
+        raise SetupFault(
+            f"{self._caller.whose}: batch {state.id} with {len(batch.requests):,} requests was refused as a whole, and "
+            f"nothing of it was answered. The server said: {state.problem!r}"
+        )
+
+    def _drop(self, batch: KeptBatch, *, send_again: bool = True) -> None:
+        """A batch is none: its requests are not waited for any more."""
+        held = self._held(batch)
+        self._log.collected(batch)
+        self._finished.add(batch.number)
+        if send_again:
+            self._fail(SendAgain(), held)
+
+    def _held(self, batch: KeptBatch) -> list[str]:
+        """The requests that are in this batch, and in none after it."""
+        return [name for name in batch.requests if self._log.holding(name) is batch]
+
+    async def _use(self, batch: KeptBatch, state: BatchState, service: BatchService, adopted: bool) -> None:
+        """Give each request of a batch that has ended its reply."""
+        path, names = self._log.new_file(), {*self._held(batch)}
+        missing, of_others = set(names), 0
+        await self._surely(f"the results of batch {state.id}", lambda: service.download(state, path))
+        failures, start = self._failures.setdefault(batch.number, set()), 0
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                begin, start = start, start + len(line)
+                try:
+                    name, reply = service.read(line)
+                except (ValueError, LookupError, TypeError, AttributeError):
+                    continue  # an empty line, or one that is damaged: its request has no result
+                of_others += name not in names
+                if name not in missing:
+                    continue
+                missing.discard(name)
+                if (future := self._waiting.get(name)) and not future.done():
+                    if reply.status != _ANSWERED:
+                        failures.add(name)
+                    future.set_result(reply)
+                else:
+                    self._early[name] = path, begin
+                if number % _YIELD == 0:
+                    await asyncio.sleep(0)
+        if adopted and of_others and missing == names:
+            self._drop(batch)  # it was the batch of another command
+            return
+        self._finished.add(batch.number)
+        for name in missing:
+            if (future := self._waiting.get(name)) and not future.done():
+                status = {"expired": 408, "cancelled": 503}.get(state.word, 500)
+                failures.add(name)
+                future.set_result(LineReply(status, _LOST))
+
+    def _early_reply(self, name: str) -> LineReply:
+        """A reply that came before its request waited for it."""
+        (path, start), batch = self._early.pop(name), self._log.holding(name)
+        assert self._service is not None, "made at the first request"
+        assert batch is not None, "it was read of a batch"
+        with path.open("rb") as file:
+            file.seek(start)
+            reply = self._service.read(file.readline())[1]
+        if reply.status != _ANSWERED:
+            self._failures[batch.number].add(name)
+        return reply
+
+    def _notify(self, news: bool) -> None:
+        """Tell whoever watches how far the batches are."""
+        open_ = [batch for batch in self._followed.values() if batch.number not in self._finished]
+        counts = sum(len(batch.requests) for batch in open_), sum(self._done.get(batch.number, 0) for batch in open_)
+        ids = tuple(batch.id for batch in open_ if batch.id)
+        self._gate.observer.batched(BatchProgress(self._caller.whose, ids, *counts, self._polled), news)

@@ -1,0 +1,120 @@
+"""OpenAI's protocol of batches, which Groq and some servers of one's own speak too.
+
+    POST /files                 the requests, one a line
+    POST /batches               a batch of such a file
+    GET  /batches, /batches/ID  what there is, and how far it is
+    GET  /files/ID/content      replies, and in another file failures
+
+A batch whose creation was not confirmed is found by its file. https://developers.openai.com/api/docs/guides/batch
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dspy_proact.kept import KeptBatch
+from dspy_proact.models.batch.batch_client import BatchClient, count, text
+from dspy_proact.models.batch.batching import BatchState, LineReply
+
+PATH = "/chat/completions"
+_ENDPOINT = f"/v1{PATH}"
+_RUNNING = ("validating", "in_progress", "finalizing", "cancelling")
+_STATUSES = {"expired": 408, "cancelled": 503, "canceled": 503}
+"""Of a request that was not answered, by what its code holds: both are asked again."""
+_PAGES = 20
+"""Pages of batches that are searched, each of 100."""
+_SLACK = 300
+"""Seconds by which two clocks may differ."""
+
+
+class OpenAIBatches:
+    """The batch API beside a chat endpoint.
+
+    Args:
+        url: Of the chat endpoint.
+        headers: Of a plain request.
+        timeout: Seconds for each wait.
+    """
+
+    most_requests, most_bytes = 50_000, 200 * 10**6
+
+    def __init__(self, url: str, headers: Iterable[tuple[str, str]], timeout: float):
+        self._client = BatchClient(url.partition("?")[0].removesuffix(PATH), headers, timeout)
+
+    def line(self, name: str, body: bytes) -> bytes:
+        """A request as a line of the file."""
+        head = json.dumps({"custom_id": name, "method": "POST", "url": _ENDPOINT})
+        return head[:-1].encode() + b', "body": ' + body.replace(b"\n", b" ") + b"}"
+
+    async def upload(self, path: Path) -> str:
+        """Upload a file of requests; its id."""
+        with path.open("rb") as file:
+            files = {"file": (path.name, file, "application/jsonl")}
+            return text(await self._client.json("POST", "/files", files=files, data={"purpose": "batch"}), "id")
+
+    async def create(self, path: Path, file: str | None) -> str:  # noqa: ARG002 - of the protocol
+        """Create a batch of an uploaded file; its id."""
+        wanted = {"input_file_id": file, "endpoint": _ENDPOINT, "completion_window": "24h"}
+        return text(await self._client.json("POST", "/batches", json=wanted), "id")
+
+    async def find(self, batch: KeptBatch, others: set[str]) -> str | None:  # noqa: ARG002 - of the protocol
+        """The id of the batch of this file."""
+        after = dict[str, str]()
+        for _ in range(_PAGES):
+            page = await self._client.json("GET", "/batches", params={"limit": "100", **after})
+            rows = [row for row in page.get("data") or () if isinstance(row, dict)]
+            for row in rows:
+                if row.get("input_file_id") == batch.file:
+                    return text(row, "id")
+            if not rows or not page.get("has_more") or count(rows[-1], "created_at") < batch.since - _SLACK:
+                break
+            after = {"after": text(rows[-1], "id")}
+        return None
+
+    async def state(self, batch_id: str) -> BatchState:
+        """How far a batch is."""
+        row = await self._client.json("GET", f"/batches/{batch_id}")
+        word, counts = text(row, "status"), row.get("request_counts")
+        files = [row[name] for name in ("output_file_id", "error_file_id") if isinstance(row.get(name), str)]
+        errors: Any = row.get("errors")
+        faults = [fault for fault in (errors or {}).get("data") or () if isinstance(fault, dict)]
+        sentence = "; ".join(_sentence(fault) for fault in faults[:3])
+        problem = (sentence or "no reason was given") if word == "failed" else ""
+        return BatchState(
+            batch_id, word, word not in _RUNNING, count(counts, "completed", "failed"), tuple(files), problem
+        )
+
+    async def download(self, state: BatchState, path: Path) -> None:
+        """Write replies and failures into a file."""
+        path.write_bytes(b"")
+        for file in state.results:
+            await self._client.download(f"/files/{file}/content", path, more=True)
+            with path.open("ab") as end:
+                end.write(b"\n")  # where a file does not end in one
+
+    def read(self, line: bytes) -> tuple[str, LineReply]:
+        """The name of a request and its reply."""
+        row = json.loads(line)
+        response, error = row.get("response"), row.get("error")
+        if isinstance(response, dict) and isinstance(response.get("status_code"), int):
+            body = response.get("body")
+            body = {"error": error} if body is None and error else body
+            return row["custom_id"], LineReply(response["status_code"], json.dumps(body).encode())
+        return row["custom_id"], failed(error if isinstance(error, dict) else {"message": str(error)})
+
+    async def aclose(self) -> None:
+        """Close its connections."""
+        await self._client.aclose()
+
+
+def failed(error: Mapping[str, Any]) -> LineReply:
+    """The reply to a request that was not sent to the model, by what is said of it."""
+    code = str(error.get("code"))
+    status = next((status for word, status in _STATUSES.items() if word in code), 500)
+    return LineReply(status, json.dumps({"error": error}).encode())
+
+
+def _sentence(fault: Mapping[str, Any]) -> str:
+    line = f"line {fault['line']}: " if fault.get("line") else ""
+    return f"{line}{fault.get('code')}: {fault.get('message')}"

@@ -1,0 +1,81 @@
+"""The transport under a provider's own client: an HTTP request waits in a batch for its HTTP response."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from dspy.lm15 import Request, Response, RouterConfig
+
+from dspy_proact.models.batch.batcher import Batcher, SendAgain
+from dspy_proact.models.clients import LeanLM15
+from dspy_proact.models.dspy_internals import AsyncTransportResponse, TransportRequest
+
+_name: ContextVar[str | None] = ContextVar("dspy_proact_batch_request", default=None)
+
+
+@contextmanager
+def named_in_batches(*parts: object) -> Generator[None]:
+    """Inside, a request has the name of these parts in its batch: its line in the log of calls, and nothing else."""
+    # Anthropic takes at most 64 letters and digits. A request is in the log under its stage: equal ones of other
+    # epochs and verdicts have the same name of their own.
+    token = _name.set(hashlib.sha256(" ".join(map(str, parts)).encode("utf-8", "surrogatepass")).hexdigest())
+    try:
+        yield
+    finally:
+        _name.reset(token)
+
+
+class BatchLM15(LeanLM15):
+    """DSPy's asynchronous engine, whose requests are answered in batches."""
+
+    def __init__(self, config: RouterConfig, make: Callable[[], Batcher]):
+        super().__init__(config, _BatchTransport(make()))
+
+    async def complete(self, request: Request) -> Response:
+        """The answer to a request, however often its batch turns out not to be one."""
+        while True:
+            try:
+                return await super().complete(request)
+            except SendAgain:
+                await asyncio.sleep(0)
+
+
+class _BatchTransport:
+    """Takes what a client would send, and gives what the provider would answer."""
+
+    def __init__(self, batcher: Batcher):
+        self._batcher = batcher
+
+    @asynccontextmanager
+    async def stream(self, request: TransportRequest) -> AsyncGenerator[AsyncTransportResponse]:
+        """The response to a request."""
+        name = _name.get()
+        assert name is not None, "requests of runs have names"
+        body, request.body = request.body, b""  # it is kept in a file: a client holds on to its request
+        waiting = self._batcher.ask(name, request.url, request.headers, body)
+        del body
+        reply = await waiting
+        headers = [("content-type", "application/json")]
+        yield AsyncTransportResponse(
+            status=reply.status,
+            reason="",
+            headers=headers,
+            http_version="1.1",
+            chunks=_chunks(reply.body),
+            release=_nothing,
+        )
+
+    async def aclose(self) -> None:
+        """End what waits; batches go on at the provider."""
+        await self._batcher.aclose()
+
+
+async def _chunks(body: bytes) -> AsyncIterator[bytes]:
+    yield body
+
+
+async def _nothing(*_: Any) -> None:
+    pass

@@ -1,0 +1,359 @@
+"""Runs whose requests are answered in batches, over HTTP against a server that speaks both protocols."""
+
+import asyncio
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from drivers.child import Child
+from fakes.batches import BatchServer
+from fakes.server import Answer, error, healthy
+
+from dspy_proact import Evaluation, Gate, Limits, ModelSpec, RunFolder, Scope, summarize
+from dspy_proact.calls import Price
+from dspy_proact.errors import Halt, Interrupted, LimitReached, ProviderDown, SetupFault, UsageError
+from dspy_proact.kept import read_batches
+from dspy_proact.models.batch import Batching
+from dspy_proact.runs import Observer
+
+pytestmark = pytest.mark.usefixtures("proactbench")
+QUICK = Batching(sleep=lambda seconds: asyncio.sleep(seconds / 500))
+"""A clock that runs 500 times as fast."""
+PRICE = Price(prompt=1e-3, completion=2e-3)
+OPENAI, ANTHROPIC = "hosted_vllm/any", "anthropic/any"
+NAMES = pytest.mark.parametrize("name", [OPENAI, ANTHROPIC])
+
+
+@pytest.fixture
+def batches():
+    from dspy_proact.models.server import _documents
+
+    _documents.cache_clear()
+    with BatchServer() as running:
+        yield running
+
+
+def at(server, name=OPENAI, *, batch=QUICK, retries=3, price=PRICE, **limits) -> Evaluation:
+    """ProactBench's sample, of 49 triggers, at a server."""
+    bases = (server.assistant, server.judge)
+    models = (ModelSpec(name=name, api_base=base, params={"max_tokens": 50}, price=price) for base in bases)
+    return Evaluation("sample", *models, gate=Gate(retries=retries, backoff=0.0, limits=Limits(**limits), batch=batch))
+
+
+def results(path):
+    """What each stage came to, and each request with its reply, whatever the order and the times."""
+    events = RunFolder(path).events()
+    stages = {event.key.model_dump_json(): (event.answer, event.grade, event.failure) for event in events}
+    calls = (call for call in RunFolder(path).calls() if call.response)
+    return stages, sorted(json.dumps([call.request, call.response], sort_keys=True) for call in calls)
+
+
+def plain(server, path, name=OPENAI):
+    """The results of a plain run on the same server; what that answered is not counted."""
+    before, script = server.billed, server.script
+    server.script = healthy
+    at(server, name, batch=False).run(path)
+    server.billed, server.script = before, script
+    return results(path)
+
+
+@NAMES
+def test_a_run_in_batches_equals_a_plain_one_call_for_call(batches, name, tmp_path):
+    """One batch of 49 answers, and one of 49 verdicts."""
+    at(batches, name).run(tmp_path / "batch")
+    assert batches.sizes == [49, 49]
+    assert results(tmp_path / "batch") == plain(batches, tmp_path / "plain", name)
+    usage = summarize(tmp_path / "batch").usage
+    assert (usage["assistant"].calls, usage["judge"].calls, batches.billed) == (49, 49, 98)
+    assert not (tmp_path / "batch" / "batches").exists()
+
+
+def test_the_body_of_a_line_is_the_body_of_a_plain_request(batches, tmp_path):
+    at(batches).run(tmp_path / "batch", Scope(limit=3))
+    sent = sorted(request.wire for request in batches.sent)
+    batches.sent.clear()
+    at(batches, batch=False).run(tmp_path / "plain", Scope(limit=3))
+    assert sorted(request.wire for request in batches.sent) == sent
+
+
+def test_equal_requests_of_epochs_and_verdicts_are_in_one_batch_each_with_a_reply_of_its_own(batches, tmp_path):
+    """2 triggers in 3 epochs are 6 answers, with 2 verdicts on each: 12."""
+    numbers = iter(range(100))
+    text = "You could label the boxes today, number {}."
+    batches.script = lambda sent: Answer(text.format(next(numbers))) if sent.role == "assistant" else healthy(sent)
+    at(batches).run(tmp_path / "run", Scope(limit=2, epochs=3, judge_epochs=2))
+    assert batches.sizes == [6, 12]
+    texts = {event.answer["text"] for event in RunFolder(tmp_path / "run").events() if event.answer}
+    assert len(texts) == 6
+
+
+@NAMES
+@pytest.mark.parametrize(("most", "size"), [(20, None), (None, 60_000)], ids=["requests", "bytes"])
+def test_files_are_within_the_limits(batches, name, most, size, tmp_path):
+    batches.most = most or 50_000
+    at(batches, name, batch=replace(QUICK, requests=most, size=size)).run(tmp_path / "run")
+    assert sum(batches.sizes) == 98
+    if most:
+        assert batches.sizes == [20, 20, 9] * 2
+    else:
+        assert len(batches.sizes) > 2
+        assert max(batch.size for batch in batches.batches) <= size + 15  # brackets of Anthropic's document
+
+
+def test_a_request_that_no_file_can_hold_fails_alone(batches, tmp_path):
+    done = at(batches, batch=replace(QUICK, size=300)).run(tmp_path / "run", Scope(limit=4, keep_going=True))
+    assert (done.unscored, batches.batches) == (4, [])
+    (reason,) = {event.failure.detail for event in RunFolder(tmp_path / "run").events() if event.failure}
+    assert "larger than a file of a batch may be" in reason
+
+
+@NAMES
+def test_what_expired_was_canceled_or_lost_is_sent_again_and_billed_once(batches, name, tmp_path):
+    """Of the first batch every third request expires, every third is canceled, and one of ten is lost."""
+    fates = ["expired", "canceled", "answered", "answered", "lost"]
+    batches.fate = lambda batch, line, sent: fates[line % 5] if batch.number == 1 else "answered"
+    at(batches, name).run(tmp_path / "run")
+    # Of 49 lines 0 to 48, 10 have each remainder of 0 to 3, and 9 that of 4: 29 are sent again.
+    assert (sum(batches.sizes), batches.billed) == (98 + 29, 98)
+    assert results(tmp_path / "run") == plain(batches, tmp_path / "plain", name)
+    assert summarize(tmp_path / "run").usage["assistant"].calls == 49 + 29
+
+
+@NAMES
+def test_failed_lines_are_what_their_status_says(batches, name, tmp_path):
+    """Of five answers one is refused for good, and one is limited twice, and then answered."""
+
+    def fate(batch, line, sent):
+        return {0: "400", 1: "429"}.get(line, "answered") if batch.number == 1 else "answered"
+
+    batches.fate = fate
+    done = at(batches, name).run(tmp_path / "run", Scope(limit=5))
+    assert (done.unscored, batches.sizes[:2]) == (1, [5, 1] if batches.sizes[1] == 1 else [5, 3])
+    (failed,) = [event.failure for event in RunFolder(tmp_path / "run").events() if event.failure]
+    assert (failed.kind, failed.reason, "refused by 400" in failed.detail) == ("content", "refused", True)
+
+
+def test_results_of_ended_batches_are_used_while_others_go_on(batches, tmp_path):
+    """The second batch of answers ends only once there is a batch of verdicts on those of the first."""
+    batches.polls = lambda batch: batch.polls + (batch.number == 2 and len(batches.batches) < 3)
+    at(batches, batch=replace(QUICK, requests=30)).run(tmp_path / "run")
+    assert [(batch.role, len(batch.lines)) for batch in batches.batches[:3]] == [
+        ("assistant", 30),
+        ("assistant", 19),
+        ("judge", 30),
+    ]
+
+
+# What ends a run
+
+
+def halted(evaluation, path, scope=None, observer=None):
+    with pytest.raises(Halt) as halt:
+        evaluation.run(path, scope or Scope(), observer)
+    return halt.value
+
+
+def test_a_batch_that_is_refused_as_a_whole_ends_the_run_in_the_providers_words(batches, tmp_path):
+    batches.refuse = lambda batch: ("model_not_found", "The model `any` has no batches.")
+    halt = halted(at(batches), tmp_path / "run")
+    assert isinstance(halt, SetupFault)
+    assert "refused as a whole" in str(halt)
+    assert "model_not_found: The model `any` has no batches." in str(halt)
+    batches.refuse = lambda batch: None
+    at(batches).run(tmp_path / "run")
+    assert batches.billed == 98
+
+
+def test_a_queue_that_is_full_makes_batches_smaller_one_after_the_other(batches, tmp_path):
+    """A batch of more than 15 requests is too much: 49, 24 and 12 of them; then each waits for the one before."""
+    batches.refuse = lambda batch: ("token_limit_exceeded", "Enqueued") if len(batch.lines) > 15 else None
+    open_at_once = []
+
+    def event(name, batch):
+        good = [one for one in batches.batches if len(one.lines) <= 15 and one.role == "assistant"]
+        open_at_once.append(sum(not one.results for one in good)) if name == "poll" else None
+
+    batches.event = event
+    at(batches).run(tmp_path / "run")
+    assert (batches.billed, max(open_at_once)) == (98, 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "sentence"),
+    [
+        ("files", 401, "the key was refused (HTTP 401)"),
+        ("files", 404, "does not know the upload of a batch; omit `gate.batch`"),
+        ("batches", 400, "the creation of a batch was refused: refused: 'no such window'"),
+        ("batches", 402, "the account cannot pay (HTTP 402)"),
+    ],
+)
+def test_a_refusal_of_the_api_ends_the_run_and_names_the_mend(batches, path, status, sentence, tmp_path):
+    batches.failing = [("POST", path, error(status, "no such window"))]
+    halt = halted(at(batches), tmp_path / "run")
+    assert isinstance(halt, SetupFault)
+    assert sentence in str(halt)
+    assert (batches.billed, (tmp_path / "run").exists()) == (0, False)
+
+
+@NAMES
+def test_a_server_that_fails_is_asked_again_with_patience(batches, name, tmp_path):
+    api = r"(messages/)?batches(/batch_1)?(/results)?|files(/.*)?"
+    batches.failing = [(method, api, error(503)) for method in ("POST", "GET") for _ in range(3)]
+    at(batches, name).run(tmp_path / "run", Scope(limit=3))
+    assert (batches.billed, batches.failing) == (6, [])
+    batches.failing = [("GET", r".*batch_3", error(500, "down"))] * 100
+    halt = halted(at(batches, name), tmp_path / "run", Scope(limit=4))
+    assert isinstance(halt, ProviderDown)
+    assert "batch batch_3 failed 11 times, the last with server: 'down'" in str(halt)
+
+
+@NAMES
+def test_a_creation_whose_answer_was_lost_is_found_and_not_repeated(batches, name, tmp_path):
+    batches.failing = [("CREATED", ".*batches", error(502))] * 2
+    at(batches, name).run(tmp_path / "run")
+    assert (batches.sizes, batches.billed, batches.failing) == ([49, 49], 98, [])
+
+
+@pytest.mark.parametrize("limits", [{"calls": 30}, {"tokens": 9_000}, {"usd": 12.0}], ids=str)
+def test_limits_hold_and_the_same_command_goes_on(batches, limits, tmp_path):
+    halt = halted(at(batches, **limits), tmp_path / "run")
+    assert isinstance(halt, LimitReached)
+    # Of each answered request the server counts 11 and 7 tokens: USD 0.025.
+    most = {"calls": 1, "tokens": 18, "usd": 0.025}
+    ((name, limit),) = limits.items()
+    assert 0 < batches.billed * most[name] <= limit
+    first = batches.billed
+    at(batches).run(tmp_path / "run")
+    assert (first < 98, batches.billed) == (True, 98)
+
+
+def test_the_bill_is_half(batches, tmp_path):
+    """gpt-4o: USD 2.50 and 10 per million tokens, and half of that in batches; 11 and 7 tokens a call."""
+    for name, batch in (("batch", QUICK), ("plain", False)):
+        at(batches, "openai/gpt-4o", batch=batch, price=None).run(tmp_path / name, Scope(limit=4))
+    batch, plain_ = (summarize(tmp_path / name).usage["judge"].usd for name in ("batch", "plain"))
+    assert (batch, plain_) == (pytest.approx(4 * 48.75e-6), pytest.approx(4 * 97.5e-6))
+    assert RunFolder(tmp_path / "batch").manifest().assistant_price.tier == "batch"
+
+
+# Going on
+
+
+def run_here(folder, assistant, judge, name, requests):
+    """What a child does: a run in batches of so many requests."""
+    from dspy_proact.benchmarks import proactbench  # noqa: F401
+
+    models = [
+        ModelSpec(name=name, api_base=base, params={"max_tokens": 50}, price=PRICE) for base in (assistant, judge)
+    ]
+    gate = Gate(retries=3, backoff=0.0, batch=replace(QUICK, requests=int(requests)))
+    Evaluation("sample", *models, gate=gate).run(folder)
+
+
+@NAMES
+@pytest.mark.parametrize(
+    ("event", "number"),
+    [("upload", 1), ("create", 1), ("create", 3), ("poll", 1), ("results", 1), ("results", 3), ("poll", 6)],
+)
+def test_a_driver_that_is_killed_at_any_state_goes_on_and_pays_for_nothing_twice(
+    batches, name, event, number, tmp_path
+):
+    """Batches of 20: three of answers, three of verdicts."""
+    if (name, event) == (ANTHROPIC, "upload"):
+        pytest.skip("its requests are sent with the creation")
+    counted = []
+
+    def kill(happened, _):
+        counted.append(happened)
+        if counted.count(event) == number and happened == event:
+            child.kill()
+
+    batches.event = kill
+    child = Child(run_here, tmp_path / "run", batches.assistant, batches.judge, name, 20)
+    assert child.wait() == -9
+    batches.event = lambda *_: None
+    run_here(tmp_path / "run", batches.assistant, batches.judge, name, 20)
+    assert (batches.billed, sum(batches.sizes)) == (98, 98)
+    assert results(tmp_path / "run") == plain(batches, tmp_path / "plain", name)
+    assert not any(batch.is_running for batch in read_batches(tmp_path / "run"))
+
+
+class Stopping(Observer):
+    """Presses Ctrl-C once the first batch is submitted."""
+
+    def __init__(self, evaluation):
+        self.notices, self._evaluation = [], evaluation
+
+    def batched(self, progress, news):
+        self.notices.append(str(progress))
+        self._evaluation._gate.switch.pull(Interrupted("interrupted"))
+
+
+def test_ctrl_c_leaves_the_batches_to_the_provider_and_the_folder_goes_on_anywhere(batches, tmp_path):
+    batches.polls = lambda batch: 10_000
+    evaluation = at(batches)
+    halt = halted(evaluation, tmp_path / "run", observer=(stopping := Stopping(evaluation)))
+    assert isinstance(halt, Interrupted)
+    assert stopping.notices[0] == "1 batch with 49 requests submitted"
+    (left,) = read_batches(tmp_path / "run")
+    assert (left.id, left.is_running, batches.billed) == ("batch_1", True, 0)
+    batches.polls = lambda batch: batch.polls
+    (tmp_path / "run").rename(tmp_path / "other machine")
+    at(batches).run(tmp_path / "other machine")
+    assert (batches.sizes, batches.billed) == ([49, 49], 98)
+
+
+def test_failures_that_were_used_are_not_used_again_by_the_next_command(batches, tmp_path):
+    """Without retries each command gets one answer to each request that has none."""
+    batches.fate = lambda batch, line, sent: "expired" if (batch.number, line) == (1, 0) else "answered"
+    assert at(batches, retries=0).run(tmp_path / "run", Scope(limit=3)).unscored == 1
+    assert at(batches, retries=0).run(tmp_path / "run", Scope(limit=3)).unscored == 0
+    assert batches.sizes == [3, 2, 1, 1]
+
+
+def test_a_batch_of_another_command_that_looks_like_ours_is_left_alone(batches, tmp_path):
+    """Anthropic's batches have no name: the one of the same time and size is not ours."""
+    at(batches, ANTHROPIC).run(tmp_path / "other", Scope(limit=5))
+    del batches.batches[1:]
+    batches.failing = [("POST", "messages/batches", error(502))]
+    at(batches, ANTHROPIC).run(tmp_path / "run", Scope(limit=6))
+    assert batches.sizes[:1] == [5]
+    batches.failing = [("POST", "messages/batches", error(502))]
+    at(batches, ANTHROPIC).run(tmp_path / "run", Scope(limit=11))
+    assert at(batches, ANTHROPIC).run(tmp_path / "run", Scope(limit=11)).unscored == 0
+
+
+def test_nothing_on_disk_holds_a_key_or_an_address(batches, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOSTED_VLLM_API_KEY", "sk-secret-of-the-tests")
+    at(batches).run(tmp_path / "run", Scope(limit=2))
+    assert batches.keys == {"Bearer sk-secret-of-the-tests"}
+    log = (tmp_path / "run" / "batches.jsonl").read_text("utf-8")
+    assert not re.search("secret|http", log)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(("first", "second"), [(QUICK, False), (False, QUICK)], ids=["batch", "plain"])
+def test_one_run_is_not_made_both_ways(batches, first, second, tmp_path):
+    at(batches, batch=first).run(tmp_path / "run", Scope(limit=1))
+    with pytest.raises(UsageError, match=r"which have another price; (omit|give) `gate.batch` to go on, or .*reuse"):
+        at(batches, batch=second).run(tmp_path / "run", Scope(limit=2))
+    at(batches, batch=second).run(tmp_path / "more", Scope(limit=2, reuse=tmp_path / "run"))
+    assert batches.billed <= 4 * 2
+
+
+def test_the_stand_in_other_providers_flex_and_compiles_take_no_batches(batches):
+    from dspy_proact.models import Role, open_model
+    from dspy_proact.models.logged import CallLog
+
+    judge = Role("judge", "judge", "verdict", lambda system, messages: "PASS")
+    for name in ("embedded", "deepseek/deepseek-chat"):
+        with pytest.raises(UsageError, match=f"`judge` {name}.*omit `gate.batch`"):
+            open_model(name, judge, Gate(batch=True))
+    with pytest.raises(UsageError, match=r"`gate\.flex` and `gate.batch` are mutually exclusive"):
+        Gate(flex=True, batch=True)
+    with pytest.raises(UsageError, match="a compile needs each answer"):
+        open_model("openai/gpt-4o", judge, Gate(batch=True), log=object.__new__(CallLog))
+    assert Gate(batch=True, concurrency=7).concurrency == 7
