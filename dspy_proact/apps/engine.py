@@ -24,7 +24,7 @@ from dspy.lm15 import (
 
 from dspy_proact.apps.app import App, AppReply, AppRequest, dollars, steps_in, token_count
 from dspy_proact.calls import Price
-from dspy_proact.errors import AppError
+from dspy_proact.errors import AppError, UsageError
 from dspy_proact.kept import open_stage
 from dspy_proact.models import Gate, Model, Role
 from dspy_proact.models.dspy_internals import StreamEvent
@@ -36,7 +36,13 @@ NO_PRICE = Price(reason="the application reports none", reported=True)
 
 
 def open_app(app: App, role: Role, gate: Gate) -> Model:
-    """Make an application callable in a role, behind the gate that a run shares; nothing is started."""
+    """Make an application callable in a role, behind the gate that a run shares; nothing is started.
+
+    Raises a `UsageError` where the gate is one for batches.
+    """
+    if gate.batch:
+        mend = "omit `gate.batch`; once its answers are there, `rejudge` grades them in batches"
+        raise UsageError(f"`app` {app.name}: an application is asked one request at a time; {mend}")
     caller = Caller(role=role.name, argument="app", model=app.name, price=NO_PRICE, app=True)
     gated = GatedEngine(lambda: AppEngine(app), gate, caller)
     lm = LoggedLM(app.name, LoggedEngine(gated))

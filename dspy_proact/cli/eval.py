@@ -11,9 +11,9 @@ from dspy_proact.cli.options.benchmark import BENCHMARK, CORPUS, SCOPE, Benchmar
 from dspy_proact.cli.options.models import (
     APPS,
     EMBEDDED,
-    GATE,
     JUDGING,
     ROLES,
+    RUN_GATE,
     WORDINGS,
     NamedApps,
     NamedModel,
@@ -63,7 +63,7 @@ _TESTED = model_options("--model", "Model under test, a litellm name; repeatable
     ),
     CORPUS,
     SCOPE,
-    GATE,
+    RUN_GATE,
     Section(
         Heading.OUTPUT,
         option.number(

@@ -7,7 +7,7 @@ import click
 
 from dspy_proact.cli.options import option
 from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, GRADING_SCOPE, RUN_BENCHMARK, BenchmarkChoice, judges_of
-from dspy_proact.cli.options.models import GATE, JUDGING, NamedModel, model_options
+from dspy_proact.cli.options.models import JUDGING, RUN_GATE, NamedModel, model_options
 from dspy_proact.cli.options.paths import summary_of
 from dspy_proact.cli.options.verb import Heading, verb
 from dspy_proact.cli.views.message import console, print_json, say
@@ -32,7 +32,7 @@ _UNJUDGED = "None of these responses was graded before, so there are no two judg
     JUDGING,
     ANSWERED_CORPUS,
     GRADING_SCOPE,
-    GATE,
+    RUN_GATE,
     option.output("the run. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the report"),
     first="--judge --judge-program --corpus --limit --stratum --votes --max-usd --out --dry-run --json",
     example="dspy-proact rejudge runs/mine --judge anthropic/claude-opus-4-7",

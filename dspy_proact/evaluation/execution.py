@@ -253,6 +253,7 @@ class Execution:
             assumption_of(declared, any(key.stage == "response" for _, key in stages)),
             max(Counter((work.case.chain, work.epoch) for work, _ in stages if work.case.chain).values(), default=0),
             roles,
+            self._gate.batch,
         )
 
     def prompts(self, scope: Scope = Scope()) -> list[Prompt]:

@@ -32,6 +32,8 @@ class RoleCalls:
     """Those of them whose tokens no known rule counts: they are in no number of tokens and in no price."""
     app: bool = False
     """Whether it is an application, of which only the calls are known."""
+    tiers: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+    """By tier (`plain`, `flex`, `batch`) US dollars from little to much, as far as its list price is known."""
 
     @classmethod
     def of(cls, model: Model, stages: Iterable[Sequence[ExpectedCall] | None], role: str | None = None) -> "RoleCalls":
@@ -55,9 +57,14 @@ class RoleCalls:
                 low, high = low + few, high + many
         little, much = (model.price.of(prompt, end, calls=calls) for end in (low, high))
         usd = (little, much) if little is not None and much is not None and not unknown else None
+        tiers = dict[str, tuple[float, float]]()
+        for tier, price in model.tiers.items() if usd and calls else ():
+            least, most_usd = (price.of(prompt, end, calls=calls) for end in (low, high))
+            if least is not None and most_usd is not None:
+                tiers[tier] = least, most_usd
         tokenizer = "" if model.app else tokenizer_name(model.name)
         is_app = model.app is not None
-        return cls(calls + unknown, prompt, (low, high), usd, tokenizer, unknown, images, uncounted, is_app)
+        return cls(calls + unknown, prompt, (low, high), usd, tokenizer, unknown, images, uncounted, is_app, tiers)
 
     @classmethod
     def together(cls, forecasts: Sequence["RoleCalls"]) -> "RoleCalls":
@@ -69,7 +76,13 @@ class RoleCalls:
         counts = {name: sum(getattr(role, name) for role in forecasts) for name in names}
         tokenizer = ", ".join(dict.fromkeys(role.tokenizer for role in forecasts))
         is_app = any(role.app for role in forecasts)
-        return cls(completion_tokens=(few, many), usd=usd, tokenizer=tokenizer, app=is_app, **counts)
+        costs = {
+            tier: (sum(role.tiers[tier][0] for role in forecasts), sum(role.tiers[tier][1] for role in forecasts))
+            for tier in (forecasts[0].tiers if forecasts else ())
+            if all(tier in role.tiers for role in forecasts)
+        }
+        named = {"tokenizer": tokenizer, "app": is_app, "tiers": costs}
+        return cls(completion_tokens=(few, many), usd=usd, **named, **counts)
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,8 @@ class RunForecast:
     """Calls of the longest chain; each waits for the one before."""
     roles: Mapping[str, RoleCalls] = field(default_factory=dict[str, RoleCalls])
     """What the benchmark's further roles will be asked, by role."""
+    batch: bool = False
+    """Whether requests are answered in batches."""
 
     @property
     def by_role(self) -> dict[str, RoleCalls]:
@@ -94,11 +109,14 @@ class RunForecast:
     @property
     def seconds(self) -> tuple[float, float]:
         """From quick models to slow ones."""
-        rounds = max(
-            self.calls / self.concurrency, sum(bool(role.calls) for role in self.by_role.values()), self.in_a_row
-        )
+        rounds = max(self.calls / self.concurrency, self.rounds)
         quick, slow = (rounds * seconds for seconds in SECONDS)
         return quick, slow
+
+    @property
+    def rounds(self) -> int:
+        """Calls that wait for one another at least."""
+        return max(sum(bool(role.calls) for role in self.by_role.values()), self.in_a_row)
 
     @property
     def calls(self) -> int:

@@ -111,8 +111,9 @@ class Model:
 
     @property
     def tiers(self) -> dict[str, Price]:
-        """Its list prices by tier: `plain`, `flex`, `batch`; those that are not known are left out."""
-        return find_tiers(self.route, self.decoding) if self.route else {}
+        """Its list prices by tier, `plain`, `flex` and `batch`, as far as known; none where another price is given."""
+        tiers = find_tiers(self.route, self.decoding) if self.route else {}
+        return tiers if self.price in tiers.values() else {}
 
     @property
     def greater_limit(self) -> int | None:

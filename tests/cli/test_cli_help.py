@@ -123,8 +123,8 @@ def test_options_that_take_several_values_are_merged_and_flags_may_be_repeated(p
 
 
 def test_defaults_and_choices_are_those_of_the_library():
-    usual, gate = Gate(), bundle("eval", "gate")
-    # --timeout has none: that of a gate depends on the tier.
+    usual, gate = Gate(), bundle("optimize judge", "gate")
+    # --timeout has none, and of a run --concurrency: those of a gate depend on the tier.
     values = {
         option.name: option.default for option in gate.options if option.name in ("concurrency", "retries", "backend")
     }

@@ -201,9 +201,10 @@ def _gate(*, max_calls: int | None, max_tokens: int | None, max_usd: float | Non
     return Gate(limits=Limits(max_calls, max_tokens, max_usd), **calls)
 
 
-_CALLS = Section(
-    Heading.CALLS,
-    option.number("--concurrency", click.IntRange(1, 4096), "Most requests in flight, all models.", default=32),
+_CONCURRENCY = option.number(
+    "--concurrency", click.IntRange(1, 4096), "Most requests in flight, all models.", default=32
+)
+_HOW = (
     option.number(
         "--timeout",
         option.Between(0, 86400, min_open=True),
@@ -214,6 +215,15 @@ _CALLS = Section(
     option.choice("--backend", ("auto", "litellm"), "`litellm` forces its client."),
     option.flag("--flex", "Use the flex tier of every model's provider: half the price, and slower."),
 )
+_RUN_CALLS = (
+    option.number(
+        "--concurrency",
+        click.IntRange(1, 10**6),
+        "Most requests in flight, all models. Default: 32; with --batch all that can begin.",
+    ),
+    *_HOW,
+    option.flag("--batch", "Use the batch API of every model's provider: half the price, within a day."),
+)
 _LIMITS = Section(
     Heading.LIMITS,
     option.number("--max-calls", click.IntRange(1), "Stop after N calls, retries included."),
@@ -222,7 +232,9 @@ _LIMITS = Section(
         "--max-usd", option.Between(0, 1e9, min_open=True), "Stop before this many US dollars are spent.", "USD"
     ),
 )
-GATE = Bundle("gate", _gate, _CALLS, _LIMITS)
+GATE = Bundle("gate", _gate, Section(Heading.CALLS, _CONCURRENCY, *_HOW), _LIMITS)
+RUN_GATE = Bundle("gate", _gate, Section(Heading.CALLS, *_RUN_CALLS), _LIMITS)
+"""Like `GATE`, for a command whose answers and verdicts may come in batches."""
 LAZY_GATE = Bundle("gate", partial(partial, _gate), *GATE.sections)
 """Like `GATE`, but as a function that opens it: for a command that may not ask a model."""
 

@@ -54,6 +54,23 @@ def say_stopped(halt: Halt, folder: Path, has_answers: bool = False) -> None:
     say(f"Results so far are kept in {folder}. Repeat the command to go on.{again}")
 
 
+def say_of_batches(folder: Path) -> None:
+    """Say which batches of a run that was stopped go on without it."""
+    from dspy_proact.kept import read_batches
+
+    batches = [batch for batch in read_batches(folder) if batch.is_running]
+    ids = [batch.id for batch in batches if batch.id]
+    requests = sum(len(batch.requests) for batch in batches if batch.id)
+    if ids:
+        named = ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
+        number = f"{len(ids)} batch{'es' if len(ids) > 1 else ''} with {requests:,} requests"
+        say(f"{number} had not ended at the last look ({named}): they go on at the provider, and are billed.")
+    if len(batches) > len(ids):
+        say(f"Of {len(batches) - len(ids)} more it is not known whether the provider created them.")
+    if batches:
+        say("The same command waits for them and pays for none of their requests twice, also on a copy of the folder.")
+
+
 def print_more(explained: bool | None = False, command: str = "", besides: str = "") -> None:
     """Say how to read the details unless they are `explained`: by a command, with a blank at its end, or this one."""
     from dspy_proact.report.terminal import show

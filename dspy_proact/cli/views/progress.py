@@ -12,13 +12,15 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from dspy_proact.calls import CallTally, FailedCall, Price, Stall
+from dspy_proact.calls import BatchProgress, CallTally, FailedCall, Price, Stall
 from dspy_proact.cli.options.arguments import flags_in_hand, with_options
 from dspy_proact.plain_text import duration, printable
 from dspy_proact.runs import Manifest, Observer, Scope, StageEvent
 
 _SECONDS = 30.0
 """After which a model's failures are reported anew from the first attempt on."""
+_MINUTES = 600.0
+"""Seconds after which a line says how far batches are, where no bar does."""
 _ANSWERS = "answers"
 """What is counted if there are several epochs or control cases."""
 _LINES = 10
@@ -35,6 +37,7 @@ class ProgressOnStderr:
         self._stream = sys.stderr
         self._failures: dict[str, tuple[int, float]] = {}
         self._flags = flags_in_hand()
+        self._batched, self._last_line = False, 0.0
         console = Console(file=self._stream)
         console.width = console.width or _WIDTH
         self._bar = _Bar(left, console) if console.is_terminal else None
@@ -66,8 +69,20 @@ class ProgressOnStderr:
         """Say what is sent otherwise."""
         self._say(f"{with_options(who, self._flags)}: {change}")
 
+    def batched(self, progress: BatchProgress, news: bool) -> None:
+        """Say what is submitted, and now and then when it was last looked at."""
+        self._batched, now = True, time.monotonic()
+        if self._bar:
+            self._bar.text = str(progress)
+        if news or (not self._bar and now - self._last_line >= _MINUTES):
+            self._last_line = now
+            self._say(f"{with_options(progress.who, self._flags)}: {progress}.")
+
     def interrupted(self) -> None:
         """Say what happens now."""
+        if self._batched:
+            self._say("Stopping: batches that are submitted go on at the provider.")
+            return
         self._say("Stopping: waiting for calls in flight. Press Ctrl-C again to drop them.")
 
     def _begin(self, what: str, total: int | None, done: int = 0) -> None:

@@ -16,7 +16,7 @@ from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.next_step import Next, Typed, command_line, say_next
 from dspy_proact.cli.options import option
 from dspy_proact.cli.options.arguments import with_options_of_models
-from dspy_proact.cli.views.message import console, print_json, print_more, say, say_stopped
+from dspy_proact.cli.views.message import console, print_json, print_more, say, say_of_batches, say_stopped
 from dspy_proact.cli.views.progress import RunProgress
 from dspy_proact.errors import Halt, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
@@ -69,7 +69,7 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
                 "assistant": dataclasses.asdict(forecast.assistant),
                 "judge": dataclasses.asdict(forecast.judge),
                 "roles": {name: dataclasses.asdict(role) for name, role in forecast.roles.items()},
-                "seconds": forecast.seconds,
+                "seconds": None if forecast.batch else forecast.seconds,
                 "assumption": forecast.assumption,
                 "calls": forecast.calls,
                 "sent": {name: model.decoding for name, model in _callable(execution, forecast).items()},
@@ -82,7 +82,6 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
     for execution, forecast in forecasts:
         if len(forecasts) > 1:
             click.echo(f"{printable(execution.manifest.model_name)}:")
-        low, high = (duration(seconds) for seconds in forecast.seconds)
         click.echo(f"{forecast.calls:,} calls, without repairs and retries.")
         for name, role in forecast.by_role.items():
             click.echo(f"{name}: {_role(role)}")
@@ -90,19 +89,34 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
             click.echo(sent_line(name, model))
         if forecast.assumption:
             click.echo(forecast.assumption)
-        assumed = f"if a call takes {SECONDS[0]:g} to {SECONDS[1]:g} seconds and none has to wait"
-        click.echo(f"Time: {low} to {high}, {assumed}.")
+        click.echo(_time(forecast))
     known = [forecast for _, forecast in forecasts]
     roles = [role for forecast in known for role in forecast.by_role.values()]
     if len(known) > 1:
         together = RoleCalls.together([role for role in roles if role.calls])
         low, high = (duration(sum(forecast.seconds[end] for forecast in known)) for end in (0, 1))
-        click.echo(f"All {len(known)} runs: {_role(together)}. Time: {low} to {high}, one run after another.")
+        time = "" if known[0].batch else f" Time: {low} to {high}, one run after another."
+        click.echo(f"All {len(known)} runs: {_role(together)}.{time}")
+    tiers = RoleCalls.together([role for role in roles if role.calls]).tiers
+    if len(tiers) > 1:
+        flags = {"plain": "plain", "flex": "--flex", "batch": "--batch"}
+        costs = [f"{flags[tier]} {low:.2f} to {high:.2f}" for tier, (low, high) in tiers.items()]
+        costs += [f"{flag} not known for every model" for tier, flag in flags.items() if tier not in tiers]
+        click.echo(f"USD by tier: {', '.join(costs)}.")
     usd = sum(role.usd[1] for role in roles if role.usd)
     calls, tokens = (sum(getattr(forecast, name) for forecast in known) for name in ("calls", "most_tokens"))
     for line in exceeded(runs[0][0].limits, calls, tokens, usd):
         click.echo(line)
     click.echo("Dry run: no calls were made.")
+
+
+def _time(forecast: RunForecast) -> str:
+    """How long it takes, in a sentence."""
+    if forecast.batch:
+        rounds = f"{forecast.rounds} round{'s' if forecast.rounds != 1 else ''} of batches"
+        return f"Time: {rounds}, without repairs; providers promise each within 24 hours."
+    low, high = (duration(seconds) for seconds in forecast.seconds)
+    return f"Time: {low} to {high}, if a call takes {SECONDS[0]:g} to {SECONDS[1]:g} seconds and none has to wait."
 
 
 def _callable(execution: Execution, forecast: RunForecast) -> dict[str, Model]:
@@ -171,6 +185,7 @@ class Ending:
             say(f"The run is in {run.path}.")
         typed = Typed()
         if self.halt and self.halted:
+            say_of_batches(self.halted)
             say_stopped(self.halt, self.halted)
             if change := self.halt.change:
                 kept = self.halted if self.halted.exists() else None
