@@ -118,6 +118,8 @@ MEASURED = {
     rf"calls of the forecast beside those counted \| {N}, [+-]\d+% \|.*reading 200 dialogues \| {N} s \| 1 s \|\n$",
     "call_cost": rf"^98 calls a round, 2 rounds: {N} ms a call in a run, {N} in httpx; median ratio {N}\n$",
     "pacing": rf"49 of 49 scored, 98 calls, 0 timed out, {N} of the.*\| with 128 \| {N} \| {N} \| {N}% \| {N}% \|\n$",
+    "batches": rf"(.*\n)+answered and graded: {M}120 of 120 graded; 6 batches of at most 50 requests; 240 requests, "
+    r"every request once\n.*\n$",
     "throughput": rf"\| 8 \| 20 \| 0.02 \| {N} \|.*20 triggers, 8 in flight, whole commands: eval {N} s, "
     rf"dspy.Evaluate {N} s, median ratio {N}; eval takes at most {N} MiB\n",
 }
