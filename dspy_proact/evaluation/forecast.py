@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dspy_proact.models import Model, count_tokens, image_tokens, tokenizer_name
 from dspy_proact.runs import ExpectedCall
@@ -73,7 +74,7 @@ class RoleCalls:
         known = [role.usd for role in forecasts if role.usd is not None]
         usd = (sum(low for low, _ in known), sum(high for _, high in known)) if len(known) == len(forecasts) else None
         names = ("calls", "prompt_tokens", "unknown", "images", "uncounted_images")
-        counts = {name: sum(getattr(role, name) for role in forecasts) for name in names}
+        counts: dict[str, Any] = {name: sum(getattr(role, name) for role in forecasts) for name in names}
         tokenizer = ", ".join(dict.fromkeys(role.tokenizer for role in forecasts))
         is_app = any(role.app for role in forecasts)
         costs = {
@@ -81,8 +82,8 @@ class RoleCalls:
             for tier in (forecasts[0].tiers if forecasts else ())
             if all(tier in role.tiers for role in forecasts)
         }
-        named = {"tokenizer": tokenizer, "app": is_app, "tiers": costs}
-        return cls(completion_tokens=(few, many), usd=usd, **named, **counts)
+        ends = (few, many)
+        return cls(completion_tokens=ends, usd=usd, tokenizer=tokenizer, app=is_app, tiers=costs, **counts)
 
 
 @dataclass(frozen=True)

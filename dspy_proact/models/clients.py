@@ -8,7 +8,7 @@ out; both clients would refuse the whole body.
 
 import json
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import replace
@@ -294,9 +294,32 @@ def _bounding(make: Any) -> Any:
         client.headers["accept-encoding"] = "identity"
         hooks = client.event_hooks
         client.event_hooks = {"request": [*hooks["request"], _once], "response": [*hooks["response"], _bound]}
+        network = client._transport_for_url
+        client._transport_for_url = lambda url: _Carried(network(url))
         return client
 
     return made
+
+
+Carrier = Callable[[str, list[tuple[str, str]], bytes], Awaitable[tuple[int, bytes]]]
+"""Answers what would be posted to an address with headers and a body: the status and the body of the answer."""
+carrier: ContextVar[Carrier | None] = ContextVar("dspy_proact_carrier", default=None)
+"""In place of the network, for the chat requests of litellm's clients."""
+
+
+class _Carried(httpx.AsyncBaseTransport):
+    """The network, or the carrier that is set."""
+
+    def __init__(self, network: httpx.AsyncBaseTransport):
+        self._network = network
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        carry = carrier.get()
+        if carry is None or request.method != "POST" or not request.url.path.endswith("/chat/completions"):
+            return await self._network.handle_async_request(request)
+        body = await request.aread()
+        status, answer = await carry(str(request.url), request.headers.multi_items(), body)
+        return httpx.Response(status, headers={"content-type": "application/json"}, content=answer)
 
 
 async def _once(request: httpx.Request) -> None:

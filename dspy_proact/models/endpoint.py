@@ -121,13 +121,18 @@ class Route:
         return None if key and _key_problem(key) else key
 
     def engines(
-        self, *, connections: int, timeout: float, native: Callable[[RouterConfig], Any] = LeanLM15
+        self,
+        *,
+        connections: int,
+        timeout: float,
+        native: Callable[[RouterConfig], Any] = LeanLM15,
+        foreign: Callable[..., Any] = ClosingLiteLLM,
     ) -> Callable[[], Any]:
-        """A function that makes asynchronous engines, by `native` those of DSPy; each belongs to one event loop."""
+        """A function that makes asynchronous engines, each for one event loop: DSPy's by `native`, or litellm's."""
         if not self.native:
             options = self.litellm_options(timeout)
             bound_clients_of_litellm()
-            return lambda: ClosingLiteLLM(**options)
+            return lambda: foreign(**options)
         config = RouterConfig(
             api_keys={self.provider: self.key} if self.key else None,
             base_urls={self.provider: self.api_base} if self.api_base else None,

@@ -13,7 +13,6 @@ from dspy.lm15 import (
     Message,
     Request,
     Response,
-    RouterConfig,
     StreamDeltaEvent,
     StreamEndEvent,
     StreamStartEvent,
@@ -28,9 +27,8 @@ from dspy_proact.images import described
 from dspy_proact.kept import CallLog
 from dspy_proact.models.batch.batcher import Batcher, MakeService
 from dspy_proact.models.batch.services import service_of
-from dspy_proact.models.batch.wire import BatchLM15
+from dspy_proact.models.batch.wire import BatchLiteLLM, BatchLM15
 from dspy_proact.models.budget import Cost, Limits, most_of_messages
-from dspy_proact.models.clients import LeanLM15
 from dspy_proact.models.dspy_internals import StreamEvent, async_engine_of
 from dspy_proact.models.embedder import Embedder
 from dspy_proact.models.endpoint import Route, find_route
@@ -191,8 +189,8 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
     )
     try:
         known = capabilities_of(name, route.native)
-        native = partial(_in_batches, gate, caller, service) if service else LeanLM15
-        make = route.engines(connections=gate.concurrency, timeout=gate.timeout, native=native)
+        ways = _in_batches(gate, caller, service) if service else {}
+        make = route.engines(connections=gate.concurrency, timeout=gate.timeout, **ways)
         form = own_form.get(SCHEMA) if own_form else _form(route, known)
         gated = GatedEngine(
             make,
@@ -228,8 +226,10 @@ def _open_stand_in(spec: ModelSpec, role: Role, gate: Gate, log: CallLog | None)
     return Model(EMBEDDED, role, _lm(gated, log, {}), {}, (), None, EMBEDDED_PRICE)
 
 
-def _in_batches(gate: Gate, caller: Caller, service: MakeService, config: RouterConfig) -> BatchLM15:
-    return BatchLM15(config, partial(Batcher, gate, caller, service))
+def _in_batches(gate: Gate, caller: Caller, service: MakeService) -> dict[str, Any]:
+    """What makes the engines of a model whose requests are answered in batches, by either client."""
+    make = partial(Batcher, gate, caller, service)
+    return {"native": lambda config: BatchLM15(config, make), "foreign": partial(BatchLiteLLM, make)}
 
 
 def _form(route: Route, known: Any) -> str | None:

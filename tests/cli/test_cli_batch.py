@@ -68,8 +68,9 @@ def test_ctrl_c_says_what_goes_on_and_the_same_command_waits_for_it(proact, batc
     assert ended.returncode == 130
     assert "Stopping: batches that are submitted go on at the provider." in message
     assert (
-        "1 batch with 49 requests had not ended at the last look (batch_1): they go on at the provider, and are billed. "
-        "The same command waits for them and pays for none of their requests twice, also on a copy of the folder."
+        "1 batch with 49 requests had not ended at the last look (batch_1): they go on at the provider, and are "
+        "billed. The same command waits for them and pays for none of their requests twice, also on a copy of "
+        "the folder."
     ) in message
     assert [batch.id for batch in read_batches(Path("run"))] == ["batch_1"]
     batches.polls, batches.event = (lambda batch: batch.polls), (lambda *_: None)

@@ -70,10 +70,10 @@ class BatchServer(Server):
         return [len(batch.lines) for batch in self.batches]
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        rest = request.match_info["rest"]
+        rest = request.match_info["rest"].removeprefix("openai/")  # of Azure
         if rest == "messages":
             return await self._message(request)
-        if rest not in ("files", "batches", "messages/batches"):
+        if rest not in ("files", "batches", "messages/batches", "batch/jobs"):
             return await super()._answer(request)
         self._note(request)
         body = await request.read()
@@ -91,9 +91,14 @@ class BatchServer(Server):
 
     async def _create(self, request: web.Request, rest: str, body: bytes) -> web.Response:
         if rest == "batches":
+            file = json.loads(body)["input_file_id"]
+            lines = [json.loads(line) for line in self.files[file].splitlines()]
+            size = len(self.files[file])
+        elif rest == "batch/jobs":
             wanted = json.loads(body)
-            lines = [json.loads(line) for line in self.files[wanted["input_file_id"]].splitlines()]
-            file = wanted["input_file_id"]
+            file = wanted["input_files"][0]
+            lines = [json.loads(line) for line in self.files[file].splitlines()]
+            assert {line["body"]["model"] for line in lines} == {wanted["model"]}
             size = len(self.files[file])
         else:
             lines, file, size = json.loads(body)["requests"], None, len(body)
@@ -123,7 +128,9 @@ class BatchServer(Server):
         return web.json_response(as_message(_completion(sent, answer)))
 
     async def _document(self, request: web.Request) -> web.Response:
-        path = request.match_info["rest"].removeprefix("/v1/")
+        path = request.match_info["rest"].removeprefix("/v1/").removeprefix("openai/")
+        if path.startswith("batch/jobs"):
+            return await self._job(request, path.removeprefix("batch/jobs").strip("/"))
         if not path.startswith(("files", "batches", "messages/batches")):
             return await super()._document(request)
         self._note(request)
@@ -135,6 +142,26 @@ class BatchServer(Server):
         if path in ("batches", "messages/batches"):
             return web.json_response({"data": [self._row(batch) for batch in self.batches[::-1]], "has_more": False})
         return await self._look(path)
+
+    async def _job(self, request: web.Request, batch_id: str) -> web.Response:
+        """A batch of OpenAI's form as a job of Mistral's, or all of them."""
+        self._note(request)
+        words = {"in_progress": "RUNNING", "completed": "SUCCESS", "expired": "TIMEOUT_EXCEEDED"}
+        if batch_id:
+            await self._look(f"batches/{batch_id}")
+        rows = [self._row(batch) for batch in self.batches if batch.id == batch_id or not batch_id]
+        jobs = [
+            {
+                "id": row["id"],
+                "status": words[row["status"]],
+                "input_files": [row["input_file_id"]],
+                "output_file": row.get("output_file_id"),
+                "error_file": row.get("error_file_id"),
+                "succeeded_requests": row["request_counts"]["completed"],
+            }
+            for row in rows
+        ]
+        return web.json_response(jobs[0] if batch_id else {"data": jobs if request.query["page"] == "0" else []})
 
     async def _look(self, path: str) -> web.Response:
         batch_id = path.removeprefix("messages/").split("/")[1]

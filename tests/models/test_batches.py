@@ -34,11 +34,12 @@ def batches():
         yield running
 
 
-def at(server, name=OPENAI, *, batch=QUICK, retries=3, price=PRICE, **limits) -> Evaluation:
+def at(server, name=OPENAI, *, batch=QUICK, retries=3, price=PRICE, backend="auto", **limits) -> Evaluation:
     """ProactBench's sample, of 49 triggers, at a server."""
     bases = (server.assistant, server.judge)
     models = (ModelSpec(name=name, api_base=base, params={"max_tokens": 50}, price=price) for base in bases)
-    return Evaluation("sample", *models, gate=Gate(retries=retries, backoff=0.0, limits=Limits(**limits), batch=batch))
+    gate = Gate(retries=retries, backoff=0.0, limits=Limits(**limits), batch=batch, backend=backend)
+    return Evaluation("sample", *models, gate=gate)
 
 
 def results(path):
@@ -67,6 +68,26 @@ def test_a_run_in_batches_equals_a_plain_one_call_for_call(batches, name, tmp_pa
     usage = summarize(tmp_path / "batch").usage
     assert (usage["assistant"].calls, usage["judge"].calls, batches.billed) == (49, 49, 98)
     assert not (tmp_path / "batch" / "batches").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "backend"), [(OPENAI, "litellm"), ("azure/any", "auto"), ("mistral/any", "auto")], ids=str
+)
+def test_a_run_by_litellms_client_equals_a_plain_one_too(batches, name, backend, monkeypatch, tmp_path):
+    """Of 10 answers two expire, and the creation of their second batch is not confirmed."""
+    for provider in ("AZURE", "MISTRAL"):
+        monkeypatch.setenv(f"{provider}_API_KEY", "none-at-all-of-the-tests")
+    monkeypatch.setenv("AZURE_API_VERSION", "2024-10-21")
+    batches.fate = lambda batch, line, sent: "expired" if batch.number == 1 and line < 2 else "answered"
+    batches.event = lambda event, batch: lost() if (event, len(batches.batches)) == ("create", 2) else None
+
+    def lost():
+        batches.failing = [("CREATED", ".*", error(502))]
+
+    at(batches, name, backend=backend).run(tmp_path / "batch", Scope(limit=10))
+    assert (sum(batches.sizes), batches.billed, batches.failing) == (22, 20, [])
+    at(batches, name, backend=backend, batch=False).run(tmp_path / "plain", Scope(limit=10))
+    assert results(tmp_path / "batch") == results(tmp_path / "plain")
 
 
 def test_the_body_of_a_line_is_the_body_of_a_plain_request(batches, tmp_path):

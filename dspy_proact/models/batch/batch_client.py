@@ -30,14 +30,17 @@ class BatchClient:
         base: Address of the API, without a slash at its end.
         headers: Of a plain request.
         timeout: Seconds for each wait.
+        query: Of every address.
     """
 
-    def __init__(self, base: str, headers: Iterable[tuple[str, str]], timeout: float):
+    def __init__(
+        self, base: str, headers: Iterable[tuple[str, str]], timeout: float, query: Mapping[str, str] | None = None
+    ):
         self.base = base
         kept = {name: value for name, value in headers if name.lower() not in _OF_BODY}
         kept |= {"accept-encoding": "identity"}
         limits = httpx.Timeout(timeout, connect=min(CONNECT, timeout))
-        self._client = httpx.AsyncClient(headers=kept, timeout=limits, follow_redirects=False)
+        self._client = httpx.AsyncClient(headers=kept, timeout=limits, params=query, follow_redirects=False)
 
     async def json(self, method: str, path: str, **options: Any) -> Mapping[str, Any]:
         """The JSON object that is answered; options are those of httpx."""

@@ -12,16 +12,18 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from dspy_proact.kept import KeptBatch
 from dspy_proact.models.batch.batch_client import BatchClient, count, text
 from dspy_proact.models.batch.batching import BatchState, LineReply
 
 PATH = "/chat/completions"
-_ENDPOINT = f"/v1{PATH}"
 _RUNNING = ("validating", "in_progress", "finalizing", "cancelling")
 _STATUSES = {"expired": 408, "cancelled": 503, "canceled": 503}
 """Of a request that was not answered, by what its code holds: both are asked again."""
+_AS_OPENAI = {"timeout_exceeded": "expired"}
+"""Mistral's word of a batch, as OpenAI's."""
 _PAGES = 20
 """Pages of batches that are searched, each of 100."""
 _SLACK = 300
@@ -38,13 +40,18 @@ class OpenAIBatches:
     """
 
     most_requests, most_bytes = 50_000, 200 * 10**6
+    endpoint = f"/v1{PATH}"
+    """Where a line is answered, as the API names it."""
 
     def __init__(self, url: str, headers: Iterable[tuple[str, str]], timeout: float):
-        self._client = BatchClient(url.partition("?")[0].removesuffix(PATH), headers, timeout)
+        self._client = self._connected(url, headers, timeout)
+
+    def _connected(self, url: str, headers: Iterable[tuple[str, str]], timeout: float) -> BatchClient:
+        return BatchClient(url.partition("?")[0].removesuffix(PATH), headers, timeout)
 
     def line(self, name: str, body: bytes) -> bytes:
         """A request as a line of the file."""
-        head = json.dumps({"custom_id": name, "method": "POST", "url": _ENDPOINT})
+        head = json.dumps({"custom_id": name, "method": "POST", "url": self.endpoint})
         return head[:-1].encode() + b', "body": ' + body.replace(b"\n", b" ") + b"}"
 
     async def upload(self, path: Path) -> str:
@@ -55,7 +62,7 @@ class OpenAIBatches:
 
     async def create(self, path: Path, file: str | None) -> str:  # noqa: ARG002 - of the protocol
         """Create a batch of an uploaded file; its id."""
-        wanted = {"input_file_id": file, "endpoint": _ENDPOINT, "completion_window": "24h"}
+        wanted = {"input_file_id": file, "endpoint": self.endpoint, "completion_window": "24h"}
         return text(await self._client.json("POST", "/batches", json=wanted), "id")
 
     async def find(self, batch: KeptBatch, others: set[str]) -> str | None:  # noqa: ARG002 - of the protocol
@@ -106,6 +113,57 @@ class OpenAIBatches:
     async def aclose(self) -> None:
         """Close its connections."""
         await self._client.aclose()
+
+
+class AzureBatches(OpenAIBatches):
+    """The same at Azure: its files are beside the deployments, and a line names no version."""
+
+    endpoint = PATH
+
+    def _connected(self, url: str, headers: Iterable[tuple[str, str]], timeout: float) -> BatchClient:
+        base, _, query = url.partition("?")
+        return BatchClient(base.partition("/deployments/")[0], headers, timeout, dict(parse_qsl(query)))
+
+
+class MistralBatches(OpenAIBatches):
+    """Mistral's batch jobs, whose files are as OpenAI's.
+
+    https://docs.mistral.ai/capabilities/batch
+    """
+
+    def line(self, name: str, body: bytes) -> bytes:
+        """A request as a line of the file."""
+        return b'{"custom_id": "' + name.encode() + b'", "body": ' + body.replace(b"\n", b" ") + b"}"
+
+    async def create(self, path: Path, file: str | None) -> str:
+        """Create a job of an uploaded file, for the model of its lines; its id."""
+        with path.open("rb") as lines:
+            model = json.loads(lines.readline())["body"]["model"]
+        wanted = {"input_files": [file], "endpoint": self.endpoint, "model": model}
+        return text(await self._client.json("POST", "/batch/jobs", json=wanted), "id")
+
+    async def find(self, batch: KeptBatch, others: set[str]) -> str | None:  # noqa: ARG002 - of the protocol
+        """The id of the job of this file."""
+        for number in range(_PAGES):
+            page = await self._client.json("GET", "/batch/jobs", params={"page_size": "100", "page": str(number)})
+            rows = [row for row in page.get("data") or () if isinstance(row, dict)]
+            for row in rows:
+                if batch.file in (row.get("input_files") or ()):
+                    return text(row, "id")
+            if not rows:
+                break
+        return None
+
+    async def state(self, batch_id: str) -> BatchState:
+        """How far a job is."""
+        row = await self._client.json("GET", f"/batch/jobs/{batch_id}")
+        word = text(row, "status").lower()
+        ended = word not in ("queued", "running", "cancellation_requested")
+        files = [row[name] for name in ("output_file", "error_file") if isinstance(row.get(name), str)]
+        faults = [str(fault.get("message")) for fault in row.get("errors") or () if isinstance(fault, dict)]
+        problem = ("; ".join(faults[:3]) or "no reason was given") if word == "failed" and not files else ""
+        done = count(row, "succeeded_requests", "failed_requests")
+        return BatchState(batch_id, _AS_OPENAI.get(word, word), ended, done, tuple(files), problem)
 
 
 def failed(error: Mapping[str, Any]) -> LineReply:
