@@ -4,7 +4,7 @@ A `Log` grows by whole lines, `replacing` swaps a file whole or not at all, and 
 compile. A `PathContent` says what a path holds.
 """
 
-from dspy_proact.kept.batch_log import BATCHES, BatchLog, KeptBatch, read_batches
+from dspy_proact.kept.batch_log import BatchLog, KeptBatch, read_batches
 from dspy_proact.kept.call_log import (
     OPEN_STAGES,
     CallLog,
@@ -17,6 +17,7 @@ from dspy_proact.kept.call_log import (
 )
 from dspy_proact.kept.claim import (
     AUDIT_CLAIM,
+    BATCHES,
     CALLS,
     COMPILE_CLAIM,
     CORPUS_CLAIM,

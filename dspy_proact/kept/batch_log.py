@@ -16,11 +16,10 @@ from pydantic import Field
 
 from dspy_proact.calls import Price
 from dspy_proact.errors import RunError
+from dspy_proact.kept.claim import BATCHES
 from dspy_proact.kept.log import Log, read_log
 from dspy_proact.types import Frozen
 
-BATCHES = "batches.jsonl"
-"""The log, in the folder of a run."""
 _BATCH_FILES = "batches"
 """Folder beside it, with the requests until they are submitted and the results until they are read."""
 

@@ -32,7 +32,9 @@ from dspy_proact.types import Frozen
 RUN_CLAIM, COMPILE_CLAIM, CORPUS_CLAIM, AUDIT_CLAIM = "manifest.json", "compile.json", "corpus.json", "audit.json"
 CALLS = "calls.jsonl"
 """Log of the calls of a run or compile, in its folder."""
-_LOGS = ("cases.jsonl", "events.jsonl", CALLS, MESSAGES)
+BATCHES = "batches.jsonl"
+"""The log of the batches of a run."""
+_LOGS = ("cases.jsonl", "events.jsonl", CALLS, MESSAGES, BATCHES)
 LOCK = "lock"
 _PROGRAMS = ("judge.json", "assistant.json", "agent.json", "judges.json")
 _PROGRAM_HEAD = re.compile(rb'\s*\{\s*"format"\s*:\s*\d+\s*,\s*"signature"\s*:')

@@ -174,7 +174,8 @@ class LoggedEngine(Described):
         """
         named = nullcontext()
         if self.gated.in_batches:
-            named = named_in_batches(line["key"].model_dump_json(), line["begun"], name)
+            # As a conversation it is of this run: what another run asks in the same words is not its own.
+            named = named_in_batches(log.conversation(line["key"], line["begun"]), name)
         # The slot is held until the reply is kept, so that a kill loses no more replies than calls are in flight.
         async with self.gated.gate.slots:
             if log.closed:  # a thread that DSPy left behind

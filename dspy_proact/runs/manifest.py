@@ -290,7 +290,9 @@ class Manifest(Claimed[Identity]):
     @property
     def in_batches(self) -> bool:
         """Whether its requests are answered in batches, at the price of these."""
-        return any(price.tier for price in (self.assistant_price, *self.judge_prices.values()))
+        # Of copied answers the price is that of the run that asked for them.
+        own = () if self.identity.parent else (self.assistant_price, *self.further_prices.values())
+        return any(price.tier for price in (*own, *self.judge_prices.values()))
 
     @property
     def prices_paid(self) -> dict[str, tuple[Price, ...]]:

@@ -10,7 +10,7 @@ from drivers.child import Child
 from fakes.batches import BatchServer
 from fakes.server import Answer, error, healthy
 
-from dspy_proact import Evaluation, Gate, Limits, ModelSpec, RunFolder, Scope, summarize
+from dspy_proact import Evaluation, Gate, Limits, ModelSpec, Rejudging, Responses, RunFolder, Scope, summarize
 from dspy_proact.calls import Price
 from dspy_proact.errors import Halt, Interrupted, LimitReached, ProviderDown, SetupFault, UsageError
 from dspy_proact.kept import read_batches
@@ -226,7 +226,7 @@ def test_a_server_that_fails_is_asked_again_with_patience(batches, name, tmp_pat
     batches.failing = [("GET", r".*batch_3", error(500, "down"))] * 100
     halt = halted(at(batches, name), tmp_path / "run", Scope(limit=4))
     assert isinstance(halt, ProviderDown)
-    assert "batch batch_3 failed 11 times, the last with server: 'down'" in str(halt)
+    assert "batch batch_3 failed 61 times, the last with server: 'down'" in str(halt)
 
 
 @NAMES
@@ -333,16 +333,16 @@ def test_failures_that_were_used_are_not_used_again_by_the_next_command(batches,
     assert batches.sizes == [3, 2, 1, 1]
 
 
-def test_a_batch_of_another_command_that_looks_like_ours_is_left_alone(batches, tmp_path):
-    """Anthropic's batches have no name: the one of the same time and size is not ours."""
+def test_a_batch_of_another_run_that_looks_like_ours_is_none_of_ours(batches, tmp_path):
+    """Anthropic's batches have no name. Two runs ask the same 5 answers; the second one's creation fails."""
     at(batches, ANTHROPIC).run(tmp_path / "other", Scope(limit=5))
-    del batches.batches[1:]
     batches.failing = [("POST", "messages/batches", error(502))]
-    at(batches, ANTHROPIC).run(tmp_path / "run", Scope(limit=6))
-    assert batches.sizes[:1] == [5]
-    batches.failing = [("POST", "messages/batches", error(502))]
-    at(batches, ANTHROPIC).run(tmp_path / "run", Scope(limit=11))
-    assert at(batches, ANTHROPIC).run(tmp_path / "run", Scope(limit=11)).unscored == 0
+    at(batches, ANTHROPIC).run(tmp_path / "run", Scope(limit=5))
+    assert (batches.sizes, batches.billed) == ([5, 5, 5, 5], 20)
+    assert summarize(tmp_path / "run").usage["assistant"].calls == 5
+    # The batch that was taken for ours, by its time and size, is in the log, and was dropped.
+    assert len([*read_batches(tmp_path / "run")]) == 3
+    assert not any(batch.is_running for batch in read_batches(tmp_path / "run"))
 
 
 def test_nothing_on_disk_holds_a_key_or_an_address(batches, monkeypatch, tmp_path):
@@ -363,6 +363,15 @@ def test_one_run_is_not_made_both_ways(batches, first, second, tmp_path):
         at(batches, batch=second).run(tmp_path / "run", Scope(limit=2))
     at(batches, batch=second).run(tmp_path / "more", Scope(limit=2, reuse=tmp_path / "run"))
     assert batches.billed <= 4 * 2
+
+
+def test_copied_answers_of_a_run_in_batches_are_graded_either_way(batches, tmp_path):
+    at(batches).run(tmp_path / "run", Scope(limit=2))
+    judge = ModelSpec(name=OPENAI, api_base=batches.judge, params={"max_tokens": 60}, price=PRICE)
+    for batch in (False, QUICK):
+        for limit in (1, 2):  # begun, and gone on with
+            rejudging = Rejudging(Responses.of_run(RunFolder(tmp_path / "run")), [judge], gate=Gate(batch=batch))
+            assert rejudging.run(tmp_path / f"{bool(batch)}", Scope(limit=limit)).unscored == 0
 
 
 def test_the_stand_in_other_providers_flex_and_compiles_take_no_batches(batches):

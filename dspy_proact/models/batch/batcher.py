@@ -28,6 +28,10 @@ from dspy_proact.models.gate import Gate
 
 T = TypeVar("T")
 _ANSWERED = 200
+_LAST_WAIT = 30.0
+"""Seconds in which a creation that was begun is confirmed when a run ends; the next command finds it otherwise."""
+_POLLS = 6
+"""So many times more failures in a row end a run that waits: for a day nothing else may be needed of a network."""
 _QUEUED = 6
 """The attempt whose wait, a minute, is that for room in a provider's queue."""
 _YIELD = 32
@@ -120,7 +124,12 @@ class Batcher:
         """Stop waiting; what is being created is awaited, so that its id is in the log."""
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, *self._creating, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._creating:
+            await asyncio.wait(self._creating, timeout=_LAST_WAIT)
+        for creating in self._creating:
+            creating.cancel()
+        await asyncio.gather(*self._creating, return_exceptions=True)
         task = asyncio.current_task()
         complete = self._gate.switch.halt is None and not (task and task.cancelling())
         for number in self._finished:
@@ -249,10 +258,15 @@ class Batcher:
         self._log.created(batch, batch_id)
         path.unlink(missing_ok=True)
 
-    async def _surely(self, what: str, send: Callable[[], Awaitable[T]], mend: str = _NO_BATCHES) -> T:
-        """What the provider answers, with patience; raises a `SetupFault` where it refuses, else `ProviderDown`."""
-        number, whose, patience = 0, self._caller.whose, self._gate.patience
+    async def _surely(self, what: str, send: Callable[[], Awaitable[T]], mend: str = _NO_BATCHES, times: int = 1) -> T:
+        """What the provider answers, with so many times the patience that a call has.
+
+        Raises a `SetupFault` where it refuses, `ProviderDown` where it fails on, and the `Halt` that comes before.
+        """
+        number, whose, patience = 0, self._caller.whose, times * self._gate.patience
         while True:
+            if (halt := self._gate.switch.halt) and not isinstance(halt, LimitReached):
+                raise halt
             try:
                 return await send()
             except Exception as error:
@@ -279,7 +293,6 @@ class Batcher:
 
     async def _follow(self, batch: KeptBatch, service: BatchService) -> None:
         """Wait for a batch that was submitted, by this command or one before it, and use its results."""
-        adopted = batch.id is None
         if batch.id is None:
             batch_id = await self._surely("the list of batches", lambda: service.find(batch, self._ids))
             if batch_id is None:
@@ -288,7 +301,7 @@ class Batcher:
             self._log.created(batch, batch_id)
         batch_id, wait = batch.id or "", self._batching.first_poll
         while True:
-            state = await self._surely(f"batch {batch_id}", lambda: service.state(batch_id), _OTHER_ACCOUNT)
+            state = await self._surely(f"batch {batch_id}", lambda: service.state(batch_id), _OTHER_ACCOUNT, _POLLS)
             self._polled, self._done[batch.number] = time.time(), state.done
             self._notify(news=state.ended)
             if state.ended:
@@ -299,7 +312,7 @@ class Batcher:
         if state.problem:
             self._refused(batch, state)
         else:
-            await self._use(batch, state, service, adopted)
+            await self._use(batch, state, service)
         self._room.set()
 
     def _refused(self, batch: KeptBatch, state: BatchState) -> None:
@@ -327,10 +340,10 @@ class Batcher:
         """The requests that are in this batch, and in none after it."""
         return [name for name in batch.requests if self._log.holding(name) is batch]
 
-    async def _use(self, batch: KeptBatch, state: BatchState, service: BatchService, adopted: bool) -> None:
+    async def _use(self, batch: KeptBatch, state: BatchState, service: BatchService) -> None:
         """Give each request of a batch that has ended its reply."""
         path, names = self._log.new_file(), {*self._held(batch)}
-        missing, of_others = set(names), 0
+        missing, ours, of_others = set(names), {*batch.requests}, 0
         await self._surely(f"the results of batch {state.id}", lambda: service.download(state, path))
         failures, start = self._failures.setdefault(batch.number, set()), 0
         with path.open("rb") as file:
@@ -340,7 +353,7 @@ class Batcher:
                     name, reply = service.read(line)
                 except (ValueError, LookupError, TypeError, AttributeError):
                     continue  # an empty line, or one that is damaged: its request has no result
-                of_others += name not in names
+                of_others += name not in ours
                 if name not in missing:
                     continue
                 missing.discard(name)
@@ -352,8 +365,8 @@ class Batcher:
                     self._early[name] = path, begin
                 if number % _YIELD == 0:
                     await asyncio.sleep(0)
-        if adopted and of_others and missing == names:
-            self._drop(batch)  # it was the batch of another command
+        if of_others and missing == names:
+            self._drop(batch)  # it is another command's: Anthropic's are found by their time and size
             return
         self._finished.add(batch.number)
         for name in missing:
