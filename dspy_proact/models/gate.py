@@ -80,7 +80,8 @@ class Gate:
         self.batches: BatchLog | None = None
         """Those of the run that is open; None elsewhere, and without `batch`."""
         self.slots = Slots(lambda: concurrency)
-        self.lanes = Lanes(concurrency, timeout)
+        # What comes in no batch, as an embedder's vectors, is sent as in any run.
+        self.lanes = Lanes(min(concurrency, _IN_FLIGHT) if batch else concurrency, timeout)
         self.quiet = _QUIET
         self.limits = limits or Limits()
         self.switch = Switch()

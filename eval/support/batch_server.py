@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from aiohttp import web
+from aiohttp import BodyPartReader, web
 
 from support.fast_server import PROACTBENCH, body
 
@@ -28,10 +28,10 @@ def application(folder: Path, polls: int) -> web.Application:  # noqa: C901 - on
     async def upload(request: web.Request) -> web.Response:
         number = len([*folder.iterdir()]) + 1
         reader = await request.multipart()
-        async for part in reader:
-            if getattr(part, "name", None) == "file":
+        while isinstance(part := await reader.next(), BodyPartReader):
+            if part.name == "file":
                 with (folder / str(number)).open("wb") as file:
-                    while piece := await part.read_chunk(2**20):  # pyright: ignore[reportAttributeAccessIssue]
+                    while piece := await part.read_chunk(2**20):
                         file.write(piece)
         return web.json_response({"id": f"file-{number}"})
 
