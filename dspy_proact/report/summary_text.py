@@ -240,6 +240,8 @@ def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str
     yield from _several(summary)
     for role, usage in summary.usage.items():
         cost = f"USD {usage.usd:.4f}" if usage.usd is not None else f"cost unknown ({usage.reason})"
+        if usage.usd is not None and summary.manifest and summary.manifest.is_in_batches(role):
+            cost = f"{cost} in batches"
         further = summary.further_roles.get(role)
         silent = summary.tests_app and role == "assistant" and usage.prompt_tokens is None
         tokens = "tokens not known" if silent else usage.tokens

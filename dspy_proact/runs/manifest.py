@@ -287,6 +287,11 @@ class Manifest(Claimed[Identity]):
         unknown = Price(reason="its price is not recorded")
         return self.further_prices.get(role, unknown) if judge is None else self.judge_prices.get(judge, unknown)
 
+    def is_in_batches(self, role: str) -> bool:
+        """Whether the requests of a role are answered in batches."""
+        prices = self.judge_prices.values() if role == "judge" else [self.price_of(role)]
+        return any(price.tier for price in prices)
+
     @property
     def in_batches(self) -> bool:
         """Whether its requests are answered in batches, at the price of these."""

@@ -51,6 +51,15 @@ def test_a_run_says_what_is_submitted_and_when_it_was_last_looked_at(proact, bat
     assert "49/49" in out
 
 
+def test_the_bill_is_that_of_batches_and_says_so(proact, batches):
+    """49 calls of 11 and 7 tokens at USD 1000 and 2000 a million are 49 x 0.025."""
+    prices = ("--model-price", "1000,2000", "--judge-price", "1000,2000")
+    _, out, _ = proact(*evaluate(batches, "--out", "run", *prices))
+    assert unwrapped(out).count("USD 1.2250 in batches") == 2
+    _, out, _ = proact(*(word for word in evaluate(batches, "--out", "plain", *prices) if word != "--batch"))
+    assert (unwrapped(out).count("USD 1.2250"), "in batches" in out) == (2, False)
+
+
 def test_rejudge_grades_in_batches(proact, batches):
     proact("eval", "--corpus", "sample", "--out", "run")
     named = ["--judge", "hosted_vllm/j", "--judge-api-base", batches.judge, "--out", "again", "--batch"]
