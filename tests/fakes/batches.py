@@ -194,7 +194,7 @@ class BatchServer(Server):
 
     async def _end(self, batch: FakeBatch) -> None:
         """Answer what is to be answered, the last line first."""
-        good, bad = [], []
+        good, bad, every = [], [], []
         for number, line in reversed([*enumerate(batch.lines)]):
             sent = Sent(batch.role, "batch", {}, _without_marks(line["params"] if batch.file is None else line["body"]))
             self.sent.append(sent)
@@ -210,8 +210,9 @@ class BatchServer(Server):
             else:
                 status, body = int(fate) if fate.isdigit() else 0, {"error": {"message": f"refused by {fate}"}}
             make = _anthropic if batch.file is None else _openai
-            (good if status == 200 else bad).append(make(line["custom_id"], status, body, fate))
-        batch.results = [*good, *bad]
+            every.append(make(line["custom_id"], status, body, fate))
+            (good if status == 200 else bad).append(every[-1])
+        batch.results = every
         if batch.file is not None:
             for name, rows in (("output", good), ("error", bad)):
                 if rows:

@@ -141,6 +141,13 @@ def test_what_expired_was_canceled_or_lost_is_sent_again_and_billed_once(batches
     assert summarize(tmp_path / "run").usage["assistant"].calls == 49 + 29
 
 
+def test_what_is_sent_again_while_the_rest_of_its_batch_is_read_is_in_a_new_one(batches, tmp_path):
+    """49 triggers in 8 epochs: the first of 392 results are failures, and their next attempts come at once."""
+    batches.fate = lambda batch, line, sent: "expired" if batch.number == 1 and line >= 382 else "answered"
+    at(batches, ANTHROPIC).run(tmp_path / "run", Scope(epochs=8))
+    assert (batches.billed, sum(batches.sizes)) == (2 * 392, 2 * 392 + 10)
+
+
 @NAMES
 def test_failed_lines_are_what_their_status_says(batches, name, tmp_path):
     """Of five answers one is refused for good, and one is limited twice, and then answered."""

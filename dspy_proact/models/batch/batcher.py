@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dspy_proact.calls import BatchProgress, FailedCall
-from dspy_proact.errors import Halt, LimitReached, ProviderDown, SetupFault
+from dspy_proact.errors import Halt, LimitReached, ProviderDown, RunError, SetupFault, StorageFault
 from dspy_proact.kept import KeptBatch
 from dspy_proact.models.batch.batching import BatchService, BatchState, LineReply
 from dspy_proact.models.faults import Caller, understand
@@ -85,6 +85,8 @@ class Batcher:
         """Batches of which every result was read."""
         self._failures = dict[int, set[str]]()
         """Requests whose failures were used, by batch: the next command does not take them for answers to its own."""
+        self._given = dict[str, int]()
+        """The batch that replied to a request, while the rest of it is read: the next reply is of another one."""
         self._forming: RequestFile | None = None
         self._arrived = asyncio.Event()
         self._uploads = asyncio.Lock()
@@ -107,7 +109,7 @@ class Batcher:
             return self._early_reply(name)
         future = self._waiting[name] = asyncio.get_running_loop().create_future()
         batch = self._log.holding(name)
-        if batch is None or batch.number in self._finished:
+        if batch is None or batch.number in self._finished or self._given.get(name) == batch.number:
             if not self._add(name, self._service.line(name, body)):
                 del self._waiting[name]
                 return LineReply(413, _TOO_LARGE)
@@ -134,8 +136,9 @@ class Batcher:
         complete = self._gate.switch.halt is None and not (task and task.cancelling())
         for number in self._finished:
             # Answers that were given to their requests may not be in the log of calls where a command was stopped.
-            if complete or self._failures.get(number):
-                self._log.collected(self._followed[number], () if complete else self._failures[number])
+            batch, failures = self._followed[number], self._failures.get(number, set())
+            if len(batch.collected) < len(batch.requests) and (complete or failures):
+                self._log.collected(batch, () if complete else failures)
         if self._service is not None:
             await self._service.aclose()
             self._service = None
@@ -155,8 +158,13 @@ class Batcher:
             self._send_off()
         if self._forming is None:
             self._forming = RequestFile(self._log.new_file())
-        with self._forming.path.open("ab") as file:
-            file.write(line + b"\n")
+        try:
+            with self._forming.path.open("ab") as file:
+                file.write(line + b"\n")
+        except OSError as error:
+            fault = StorageFault(f"{self._forming.path}: cannot be written: {error.strerror}; free some space")
+            self._gate.switch.pull(fault)
+            raise fault from error
         self._forming.names.append(name)
         self._forming.size += length
         self._arrived.set()
@@ -202,6 +210,10 @@ class Batcher:
             try:
                 await doing
             except Halt as halt:
+                self._gate.switch.pull(halt)
+                self._fail(halt, self._waiting)
+            except (RunError, OSError) as error:
+                halt = StorageFault(str(error))
                 self._gate.switch.pull(halt)
                 self._fail(halt, self._waiting)
             except Exception as error:
@@ -360,6 +372,7 @@ class Batcher:
                 if (future := self._waiting.get(name)) and not future.done():
                     if reply.status != _ANSWERED:
                         failures.add(name)
+                    self._given[name] = batch.number
                     future.set_result(reply)
                 else:
                     self._early[name] = path, begin
@@ -369,6 +382,7 @@ class Batcher:
             self._drop(batch)  # it is another command's: Anthropic's are found by their time and size
             return
         self._finished.add(batch.number)
+        self._given = {name: number for name, number in self._given.items() if number != batch.number}
         for name in missing:
             if (future := self._waiting.get(name)) and not future.done():
                 status = {"expired": 408, "cancelled": 503}.get(state.word, 500)
@@ -385,6 +399,8 @@ class Batcher:
             reply = self._service.read(file.readline())[1]
         if reply.status != _ANSWERED:
             self._failures[batch.number].add(name)
+        if batch.number not in self._finished:
+            self._given[name] = batch.number
         return reply
 
     def _notify(self, news: bool) -> None:
