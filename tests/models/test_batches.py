@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 import re
 from dataclasses import replace
 
@@ -160,6 +161,26 @@ def test_failed_lines_are_what_their_status_says(batches, name, tmp_path):
     assert (done.unscored, batches.sizes[:2]) == (1, [5, 1] if batches.sizes[1] == 1 else [5, 3])
     (failed,) = [event.failure for event in RunFolder(tmp_path / "run").events() if event.failure]
     assert (failed.kind, failed.reason, "refused by 400" in failed.detail) == ("content", "refused", True)
+
+
+@NAMES
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_comes_of_batches_every_request_is_billed_once_and_the_run_equals_a_plain_one(
+    batches, name, seed, tmp_path
+):
+    """A third of all requests fails in its batch, batches end in any order, and the API fails now and then."""
+    draw = random.Random(seed)
+    fates = {}
+    kinds = ["answered"] * 10 + ["expired", "canceled", "lost", "429", "500"]
+    batches.fate = lambda batch, line, sent: fates.setdefault((batch.id, line), draw.choice(kinds))
+    ends = [draw.randrange(1, 6) for _ in range(200)]
+    batches.polls = lambda batch: ends[batch.number]
+    shapes = [("POST", r".*files|.*batches"), ("GET", ".*"), ("CREATED", ".*")]
+    batches.failing = [(*draw.choice(shapes), error(draw.choice([429, 500, 503]))) for _ in range(6)]
+    batching = replace(QUICK, requests=draw.randrange(5, 40))
+    at(batches, name, batch=batching, retries=12).run(tmp_path / "run")
+    assert batches.billed == 98
+    assert results(tmp_path / "run") == plain(batches, tmp_path / "plain", name)
 
 
 def test_results_of_ended_batches_are_used_while_others_go_on(batches, tmp_path):
