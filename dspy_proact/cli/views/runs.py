@@ -15,7 +15,7 @@ import click
 from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.next_step import Next, Typed, command_line, say_next
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.arguments import with_options_of_models
+from dspy_proact.cli.options.arguments import flags_in_hand, with_options_of_models
 from dspy_proact.cli.views.message import console, print_json, print_more, say, say_of_batches, say_stopped
 from dspy_proact.cli.views.progress import RunProgress
 from dspy_proact.errors import Halt, UsageError
@@ -99,8 +99,9 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
         click.echo(f"All {len(known)} runs: {_role(together)}.{time}")
     tiers = RoleCalls.together([role for role in roles if role.calls]).tiers
     if len(tiers) > 1:
-        flags = {"plain": "plain", "flex": "--flex", "batch": "--batch"}
-        costs = [f"{flags[tier]} {low:.2f} to {high:.2f}" for tier, (low, high) in tiers.items()]
+        options = {"flex": "--flex", "batch": "--batch"}
+        flags = {"plain": "plain"} | {tier: flag for tier, flag in options.items() if flag in flags_in_hand()}
+        costs = [f"{flags[tier]} {low:.2f} to {high:.2f}" for tier, (low, high) in tiers.items() if tier in flags]
         costs += [f"{flag} not known for every model" for tier, flag in flags.items() if tier not in tiers]
         click.echo(f"USD by tier: {', '.join(costs)}.")
     usd = sum(role.usd[1] for role in roles if role.usd)
