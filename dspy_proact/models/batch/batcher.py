@@ -85,7 +85,7 @@ class Batcher:
         """Batches of which every result was read."""
         self._failures = dict[int, set[str]]()
         """Requests whose failures were used, by batch: the next command does not take them for answers to its own."""
-        self._given = dict[str, int]()
+        self._replied = dict[str, int]()
         """The batch that replied to a request, while the rest of it is read: the next reply is of another one."""
         self._forming: RequestFile | None = None
         self._arrived = asyncio.Event()
@@ -109,7 +109,7 @@ class Batcher:
             return self._early_reply(name)
         future = self._waiting[name] = asyncio.get_running_loop().create_future()
         batch = self._log.holding(name)
-        if batch is None or batch.number in self._finished or self._given.get(name) == batch.number:
+        if batch is None or batch.number in self._finished or self._replied.get(name) == batch.number:
             if not self._add(name, self._service.line(name, body)):
                 del self._waiting[name]
                 return LineReply(413, _TOO_LARGE)
@@ -372,7 +372,7 @@ class Batcher:
                 if (future := self._waiting.get(name)) and not future.done():
                     if reply.status != _ANSWERED:
                         failures.add(name)
-                    self._given[name] = batch.number
+                    self._replied[name] = batch.number
                     future.set_result(reply)
                 else:
                     self._early[name] = path, begin
@@ -382,7 +382,7 @@ class Batcher:
             self._drop(batch)  # it is another command's: Anthropic's are found by their time and size
             return
         self._finished.add(batch.number)
-        self._given = {name: number for name, number in self._given.items() if number != batch.number}
+        self._replied = {name: number for name, number in self._replied.items() if number != batch.number}
         for name in missing:
             if (future := self._waiting.get(name)) and not future.done():
                 status = {"expired": 408, "cancelled": 503}.get(state.word, 500)
@@ -400,7 +400,7 @@ class Batcher:
         if reply.status != _ANSWERED:
             self._failures[batch.number].add(name)
         if batch.number not in self._finished:
-            self._given[name] = batch.number
+            self._replied[name] = batch.number
         return reply
 
     def _notify(self, news: bool) -> None:
