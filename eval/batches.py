@@ -22,7 +22,7 @@ from support.scale import on_disk, tell
 
 from dspy_proact import Corpus, Evaluation, Gate, ModelSpec, RunFolder, load_corpus
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
-from dspy_proact.calls import BatchProgress
+from dspy_proact.call_observer import BatchProgress
 from dspy_proact.models.batch import Batching
 from dspy_proact.runs import Observer
 

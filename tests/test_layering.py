@@ -18,6 +18,7 @@ NOUNS = {
     "errors",
     "types",
     "calls",
+    "call_observer",
     "switch",
     "plain_text",
     "prompt_counts",

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from dspy_proact.calls import CallObserver, Price
+from dspy_proact.call_observer import CallObserver
+from dspy_proact.calls import Price
 from dspy_proact.evaluation.forecast import SECONDS, RoleCalls
 from dspy_proact.models import Model
 from dspy_proact.recipe import Recipe

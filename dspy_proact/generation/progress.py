@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, replace
 
-from dspy_proact.calls import CallObserver
+from dspy_proact.call_observer import CallObserver
 from dspy_proact.evaluation.corpus_forecast import CorpusForecast
 from dspy_proact.runs import Bar
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from weakref import WeakSet
 
-from dspy_proact.calls import CallObserver, FailedCall, Stall
+from dspy_proact.call_observer import CallObserver, FailedCall, Stall
 from dspy_proact.errors import AppError, Halt, ProviderDown, ProviderError, StageError, UsageError
 from dspy_proact.kept import BatchLog
 from dspy_proact.models.batch import Batching

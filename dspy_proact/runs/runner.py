@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from dspy_proact.calls import Call, CallObserver, collect_calls, was_cut
+from dspy_proact.call_observer import CallObserver
+from dspy_proact.calls import Call, collect_calls, was_cut
 from dspy_proact.errors import Halt, RefusedAlike, StageError, UnusableContent
 from dspy_proact.kept import NoReply
 from dspy_proact.runs.benchmark import Case, Runnable

@@ -27,7 +27,7 @@ from drivers.client import (
 )
 from fakes.server import Answer, error
 
-from dspy_proact.calls import CallObserver
+from dspy_proact.call_observer import CallObserver
 from dspy_proact.errors import (
     ContentError,
     Interrupted,

@@ -9,7 +9,7 @@ from drivers.client import QUIET, answers, ask, assistant, gate
 from fakes.server import Answer, error, healthy, one_at_a_time
 
 from dspy_proact import Evaluation, ModelSpec
-from dspy_proact.calls import CallObserver
+from dspy_proact.call_observer import CallObserver
 from dspy_proact.errors import Interrupted
 from dspy_proact.models import Gate
 from dspy_proact.models.endpoint import find_route

@@ -8,7 +8,8 @@ import pytest
 from drivers.client import JUDGE, ask, awaited, gate
 from fakes.server import Answer, error
 
-from dspy_proact.calls import CallObserver, Price, collect_calls
+from dspy_proact.call_observer import CallObserver
+from dspy_proact.calls import Price, collect_calls
 from dspy_proact.errors import Halt, SetupFault, UsageError
 from dspy_proact.models import Limits, ModelSpec, open_model
 from dspy_proact.programs import FencedJSON

@@ -12,7 +12,8 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from dspy_proact.calls import BatchProgress, CallTally, FailedCall, Price, Stall
+from dspy_proact.call_observer import BatchProgress, FailedCall, Stall
+from dspy_proact.calls import CallTally, Price
 from dspy_proact.cli.options.arguments import flags_in_hand, with_options
 from dspy_proact.plain_text import duration, printable
 from dspy_proact.runs import Manifest, Observer, Scope, StageEvent

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dspy_proact.calls import BatchProgress, FailedCall
+from dspy_proact.call_observer import BatchProgress, FailedCall
 from dspy_proact.errors import Halt, LimitReached, ProviderDown, RunError, SetupFault, StorageFault
 from dspy_proact.kept import KeptBatch
 from dspy_proact.models.batch.batching import BatchService, BatchState, LineReply
