@@ -27,6 +27,11 @@ class PageSection:
     hidden: bool = field(default=False, repr=False)  # marks of rated items are made of the rest
     """Whether the program under test did not see it, such as the right answer."""
 
+    @property
+    def as_text(self) -> str:
+        """The title, and below it each item in a line or more."""
+        return "\n".join([self.title.upper(), *(f"{name}: {text}" for name, text in self.items)])
+
 
 @dataclass(frozen=True)
 class Grounds:

@@ -23,12 +23,16 @@ def split_of(unit: str) -> Split:
     return "test" if int.from_bytes(digest[:8]) < TEST_SHARE * 2**64 else "train"
 
 
-def splits_of(declared: Benchmark[Any, Any] | None, cases: Iterable[Case | CaseRecord]) -> Mapping[str, Split]:
-    """The split of cases by their keys: by the units that folds of a compile keep together, or else by their groups."""
+def units_of(declared: Benchmark[Any, Any] | None, cases: Iterable[Case | CaseRecord]) -> Mapping[str, str]:
+    """What a split keeps together, by the keys of cases: what folds of a compile do, or else their groups."""
     known = [Case(case.key, case.group, case.stratum, Frozen(), case.meta) for case in cases]
-    units: Mapping[str, str] = {case.key: case.group for case in known}
-    if declared:
-        from dspy_proact.evaluation.tuning import tuning_of
+    if not declared:
+        return {case.key: case.group for case in known}
+    from dspy_proact.evaluation.tuning import tuning_of
 
-        units = tuning_of(declared, declared.settings_type()).units(known)
-    return {key: split_of(unit) for key, unit in units.items()}
+    return tuning_of(declared, declared.settings_type()).units(known)
+
+
+def splits_of(declared: Benchmark[Any, Any] | None, cases: Iterable[Case | CaseRecord]) -> Mapping[str, Split]:
+    """The split of cases by their keys, by `units_of`."""
+    return {key: split_of(unit) for key, unit in units_of(declared, cases).items()}

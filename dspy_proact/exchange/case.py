@@ -1,27 +1,16 @@
 """A case of a run as other tools take it: messages, an answer, what was right, and what was said of the answer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from dspy_proact.errors import RunError
 from dspy_proact.evaluation.registry import reporting_of
-from dspy_proact.evaluation.reporting import Grounds, PageSection
-from dspy_proact.report.reading import Reading, grounds_document
+from dspy_proact.evaluation.reporting import Grounds
+from dspy_proact.report.reading import ChatMessage, Reading, grounds_document
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import Manifest, Outcome
-
-_ROLES = {"system", "user", "assistant"}
-
-
-@dataclass(frozen=True)
-class ChatMessage:
-    """A message of a conversation."""
-
-    role: str
-    """`system`, `user` or `assistant`."""
-    content: str
 
 
 @dataclass(frozen=True)
@@ -86,9 +75,9 @@ def exported_cases(summary: Summary) -> Iterator[ExportedCase]:
     for outcome in (*summary.outcomes, *summary.controls.outcomes):
         if manifest is None or manifest.keeps_inputs:
             reading = Reading.of(outcome, summary.benchmark)
-            shown = [section for section in reading.sections if not section.hidden]
-            hidden = "\n\n".join(_text(section) for section in reading.sections if section.hidden)
-            yield ExportedCase(outcome, tuple(_messages(shown, prompt)), hidden, reading.answer, reading.grounds)
+            hidden = "\n\n".join(section.as_text for section in reading.sections if section.hidden)
+            messages = tuple(reading.messages(prompt))
+            yield ExportedCase(outcome, messages, hidden, reading.answer, reading.grounds)
             continue
         unknown = ChatMessage("user", f"(not kept by the run; sha256 {outcome.view.get('sha256')})")
         try:
@@ -97,24 +86,3 @@ def exported_cases(summary: Summary) -> Iterator[ExportedCase]:
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RunError(f"{outcome.key!r} cannot be read: {type(error).__name__}") from error
         yield ExportedCase(outcome, (unknown,), "", answer, grounds)
-
-
-def _messages(sections: Sequence[PageSection], prompt: str | None) -> Iterator[ChatMessage]:
-    """The conversation among the sections; what stands before it is the system's, after the prompt."""
-    chat = next((section for section in sections if section.kind == "chat" and _is_conversation(section)), None)
-    before = list(sections[: sections.index(chat)]) if chat else []
-    system = [text for section in before for _, text in section.items]
-    if texts := list(filter(None, (prompt, *system))):
-        yield ChatMessage("system", "\n\n".join(texts))
-    if chat:
-        yield from (ChatMessage(role, text) for role, text in chat.items)
-    if rest := "\n\n".join(_text(section) for section in sections if section is not chat and section not in before):
-        yield ChatMessage("user", rest)
-
-
-def _is_conversation(section: PageSection) -> bool:
-    return bool(section.items) and {name for name, _ in section.items} <= _ROLES
-
-
-def _text(section: PageSection) -> str:
-    return "\n".join([section.title.upper(), *(f"{name}: {text}" for name, text in section.items)])

@@ -1,11 +1,12 @@
 """Runs as rows for training: JSONL that `datasets.load_dataset` reads, in the columns that trainers of TRL take.
 
-    rl     prompt, key, group, stratum, split                     for GRPO; what was hidden stands in a second file
-    sft    the same, completion, model                            answers that passed
-    dpo    the same, chosen, rejected, and the model of either    answers that passed beside answers that failed
+    rl     prompt, key, group, stratum, split, unit               for GRPO; what was hidden stands in a second file
+    sft    the same, completion, model, judges                    answers that passed
+    dpo    the same, chosen, rejected, the model of either, judges    answers that passed beside answers that failed
 
 A prompt has the messages that the assistant saw. Nothing of a row was hidden from it. Answers are rows only where the
-case is of the split `train`.
+case is of the split `train`. The unit is what the split keeps together, and the judges are who graded: by both,
+`compare --card` knows what a model was trained on.
 """
 
 from collections import Counter, defaultdict
@@ -17,7 +18,7 @@ from typing import Any
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.answer_rows import plain_field
 from dspy_proact.evaluation.registry import find_benchmark
-from dspy_proact.evaluation.split import Split, splits_of
+from dspy_proact.evaluation.split import Split, split_of, units_of
 from dspy_proact.exchange.case import ChatMessage, ExportedCase, exported_cases, manifest_of
 from dspy_proact.exchange.forms import HIDDEN
 from dspy_proact.exchange.safe_json import safe_json
@@ -33,13 +34,20 @@ MARGIN = 1.0
 
 @dataclass(frozen=True)
 class _RunAnswer:
-    """A case of a run in an epoch, with its split."""
+    """A case of a run in an epoch."""
 
     case: ExportedCase
-    split: Split
+    unit: str
+    """What the split keeps together with it, such as a persona."""
     model: str
+    judges: tuple[str, ...]
+    """By whom it was graded, or to be; none where the benchmark grades by itself."""
     passed: bool
     """Whether it has the best label."""
+
+    @property
+    def split(self) -> Split:
+        return split_of(self.unit)
 
     @property
     def score(self) -> float:
@@ -53,8 +61,9 @@ class _RunAnswer:
     def row(self) -> dict[str, Any]:
         """What every row has."""
         outcome = self.case.outcome
-        known = {"key": outcome.key, "group": outcome.group, "stratum": outcome.stratum, "split": self.split}
-        return {"prompt": [_message(message) for message in self.case.messages], **known}
+        known = {"key": outcome.key, "group": outcome.group, "stratum": outcome.stratum}
+        prompt = [_message(message) for message in self.case.messages]
+        return {"prompt": prompt, **known, "split": self.split, "unit": self.unit}
 
     @property
     def prompt(self) -> tuple[str, tuple[ChatMessage, ...]]:
@@ -90,8 +99,9 @@ def export_sft(summaries: Sequence[Summary], path: Path) -> Sequence[str]:
         elif answer.case.outcome.truncated:
             left["cut at the token limit"] += 1
         else:
-            row = answer.row | {"completion": _completion(answer), "model": answer.model}
-            rows.setdefault((*answer.prompt, answer.text), row)
+            own = {"completion": _completion(answer), "model": answer.model, "judges": []}
+            row = rows.setdefault((*answer.prompt, answer.text), answer.row | own)
+            row["judges"] = sorted({*row["judges"], *answer.judges})
     return [*_written(list(rows.values()), path, "no answer that passed"), *_lost(left)]
 
 
@@ -128,6 +138,7 @@ def export_dpo(summaries: Sequence[Summary], path: Path, margin: float | None) -
                 "rejected": _completion(rejected),
                 "chosen_model": chosen.model,
                 "rejected_model": rejected.model,
+                "judges": [*chosen.judges],
             }
             for chosen, rejected in pairs
         ]
@@ -172,10 +183,11 @@ def _answers(summaries: Sequence[Summary]) -> Iterator[_RunAnswer]:
         outcomes = (*summary.outcomes, *summary.controls.outcomes)
         require_public(summary.path, manifest.corpus.held_back or any(one.meta.get(HELD_BACK) for one in outcomes))
         cases = {one.key: Case(one.key, one.group, one.stratum, Frozen(), one.meta) for one in outcomes}
-        splits, best = splits_of(declared, cases.values()), {summary.labels[0], *manifest.control_labels[:1]}
+        units, best = units_of(declared, cases.values()), {summary.labels[0], *manifest.control_labels[:1]}
+        judges = tuple(judge.model for judge in manifest.identity.judges)
         for case in exported_cases(summary):
             outcome = case.outcome
-            yield _RunAnswer(case, splits[outcome.key], summary.model_name, outcome.label in best)
+            yield _RunAnswer(case, units[outcome.key], summary.model_name, judges, outcome.label in best)
 
 
 def _graded(summaries: Sequence[Summary], left: Counter[str]) -> Iterator[_RunAnswer]:

@@ -14,6 +14,17 @@ from dspy_proact.report.numbers import fields_of
 from dspy_proact.report.terminal import Sheet, in_a_line, marked, readable
 from dspy_proact.runs import Nouns, Outcome
 
+_ROLES = {"system", "user", "assistant"}
+
+
+@dataclass(frozen=True)
+class ChatMessage:
+    """A message of a conversation."""
+
+    role: str
+    """`system`, `user` or `assistant`."""
+    content: str
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -38,6 +49,23 @@ class Reading:
             yield grounds.reasons
             yield from (text for point in grounds.points for text in point)
 
+    def messages(self, prompt: str | None) -> Iterator[ChatMessage]:
+        """What the assistant saw: a conversation, or in one message what is none; the system prompt comes first.
+
+        What stands before a conversation is the system's, after the prompt.
+        """
+        sections = [section for section in self.sections if not section.hidden]
+        chat = next((section for section in sections if section.kind == "chat" and _is_conversation(section)), None)
+        before = list(sections[: sections.index(chat)]) if chat else []
+        system = [text for section in before for _, text in section.items]
+        if texts := list(filter(None, (prompt, *system))):
+            yield ChatMessage("system", "\n\n".join(texts))
+        if chat:
+            yield from (ChatMessage(role, text) for role, text in chat.items)
+        rest = [section.as_text for section in sections if section is not chat and section not in before]
+        if rest:
+            yield ChatMessage("user", "\n\n".join(rest))
+
     @classmethod
     def of(cls, outcome: Outcome, benchmark: str) -> "Reading":
         """An outcome as its benchmark words it; raises a `RunError` where view or verdict is not what that writes."""
@@ -48,6 +76,10 @@ class Reading:
             return cls(outcome, sections, grounds, answer, reporting.details(outcome.meta))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RunError(f"{outcome.key!r} cannot be read: {type(error).__name__}") from error
+
+
+def _is_conversation(section: PageSection) -> bool:
+    return bool(section.items) and {name for name, _ in section.items} <= _ROLES
 
 
 def outcome_document(outcome: Outcome, nouns: Nouns) -> dict[str, Any]:

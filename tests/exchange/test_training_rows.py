@@ -64,7 +64,8 @@ def test_prompts_are_those_of_all_cases_once_with_their_split_and_a_reward_takes
     assert {row["key"]: row["split"] for row in rows} == known.splits
     assert sum(row["stratum"] == CONTROL for row in rows) == 15
     for row in rows:
-        assert row.keys() == {"prompt", "key", "group", "stratum", "split"}
+        assert row.keys() == {"prompt", "key", "group", "stratum", "split", "unit"}
+        assert split_of(row["unit"]) == row["split"]
         assert row["prompt"][-1]["role"] == "user"
     # The same cases under another system text are other prompts.
     export_rl(sample, tmp_path / "both.jsonl")
@@ -110,6 +111,8 @@ def test_answers_that_passed_are_rows_once_and_only_of_the_training_cases(sample
     assert {*zip([row["key"] for row in rows], texts, system, strict=True)} == wanted
     assert len(rows) == len(wanted)
     assert {row["split"] for row in rows} == {"train"}
+    assert {row["unit"] for row in rows} == {one.meta["persona"] for _, one in outcomes} & {row["unit"] for row in rows}
+    assert [row["judges"] for row in rows] == [["embedded"]] * len(rows)
     tests = sum(split_of(one.meta["persona"]) == "test" for _, one in outcomes)
     assert lost[0] == f"{tests} answers to cases of the split test"
 
@@ -137,6 +140,8 @@ def test_a_passed_answer_stands_beside_a_failed_one_of_another_model_or_epoch_an
     (first, second) = lines(tmp_path / "pairs.jsonl")
     assert (first["chosen_model"], first["rejected_model"]) == ("m", "m")
     assert (second["chosen_model"], second["rejected_model"]) == ("n", "n")
+    assert first["judges"] == second["judges"] == ["judge-1"]
+    assert first["unit"] == PERSONA
     assert first["prompt"] == second["prompt"]
 
 
