@@ -26,6 +26,7 @@ from dspy_proact.evaluation.ratings import digest
 from dspy_proact.evaluation.registry import benchmark_as_set, benchmark_named, reporting_of
 from dspy_proact.evaluation.responses import Responses
 from dspy_proact.evaluation.trial import Side, graded
+from dspy_proact.files.columns import USUAL
 from dspy_proact.files.rows import misfit
 from dspy_proact.models import Gate, ModelSpec, open_model, wait_for
 from dspy_proact.plain_text import shown
@@ -33,9 +34,9 @@ from dspy_proact.runs import Case, CaseSet, VerdictRecord
 
 CASE = "case"
 """The expectation that holds a case of a benchmark, in rows that `export` writes."""
-_QUESTIONS = ("question", "query", "prompt", "input", "message", "request", "text")
+_QUESTIONS = (*USUAL["input"], "message", "request", "text")
 """Names of an input that is the user's message, where there are no messages."""
-_REPLIES = ("content", "response", "output", "answer", "text", "reply")
+_REPLIES = (*USUAL["response"], "content", "text")
 """Names of an output that is the text of the answer."""
 
 

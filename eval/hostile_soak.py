@@ -23,7 +23,7 @@ from dspy_proact import Evaluation, Gate, ModelSpec, ProactError, load_corpus, p
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 from dspy_proact.cli.views.transcript import print_transcript
 from dspy_proact.files.chats import chats_in
-from dspy_proact.files.personal_data import redacted
+from dspy_proact.files.personal_data import redact_chat
 from dspy_proact.runs import RunFolder, Scope
 
 SEED = 2
@@ -79,7 +79,7 @@ def read_hostile(
 def read_log(path: Path) -> str:
     """What is said of a log, and the texts of its conversations after redaction."""
     chats = chats_in(path)
-    texts = [turn.text for chat in chats for turn in redacted(chat).chat.turns]
+    texts = [turn.text for chat in chats for turn in redact_chat(chat).chat.turns]
     return "".join([*texts, *map(str, (*chats.left_out, *chats.notes))])
 
 

@@ -21,7 +21,7 @@ from support.bands import Band, Banded
 from support.personal_texts import LANGUAGES, Planted, conversation
 
 from dspy_proact.files.chats import LoggedChat, LoggedTurn
-from dspy_proact.files.personal_data import Removal, redacted
+from dspy_proact.files.personal_data import Removal, redact_chat
 
 SEED, CONVERSATIONS, QUICK = 20261129, 2000, 60
 BY_FORM = ("EMAIL", "IBAN", "CARD", "IP", "URL", "KEY")
@@ -54,7 +54,7 @@ def outcomes(texts: list[str], planted: list[Planted]) -> Counts:
     """How often a planted piece of a kind was planted and taken out, and a piece taken out as a kind was planted."""
     roles = ("user", "assistant") * len(texts)
     turns = tuple(LoggedTurn(role, text) for role, text in zip(roles, texts, strict=False))
-    removals, counts = redacted(LoggedChat("made", turns, None, "made")).removals, Counts()
+    removals, counts = redact_chat(LoggedChat("made", turns, None, "made")).removals, Counts()
     for piece in planted:
         covered = {at for one in removals if one.turn == piece.turn for at in range(one.start, one.end)}
         letters = [at for at in range(piece.start, piece.end) if texts[piece.turn - 1][at].isalnum()]

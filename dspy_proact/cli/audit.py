@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.benchmark import AUDIT_BENCHMARK, BenchmarkChoice, limit_option
+from dspy_proact.cli.options.benchmark import AUDIT_BENCHMARK, BenchmarkChoice
 from dspy_proact.cli.options.models import EMBEDDED, GATE, ROLES, NamedModel, NamedRoles, model_options
+from dspy_proact.cli.options.scope import limit_option
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
 

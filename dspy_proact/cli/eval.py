@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dspy_proact.cli.options import option
 from dspy_proact.cli.options.answers import ANSWERS, NamedAnswers
-from dspy_proact.cli.options.benchmark import BENCHMARK, CORPUS, SCOPE, BenchmarkChoice, corpus_of, judges_of
+from dspy_proact.cli.options.benchmark import BENCHMARK, CORPUS, BenchmarkChoice, corpus_of, judges_of
 from dspy_proact.cli.options.models import (
     APPS,
     EMBEDDED,
@@ -21,6 +21,7 @@ from dspy_proact.cli.options.models import (
     model_options,
 )
 from dspy_proact.cli.options.paths import summary_of
+from dspy_proact.cli.options.scope import SCOPE
 from dspy_proact.cli.options.verb import Heading, Section, flags_of, typed, verb
 from dspy_proact.cli.views.message import complain
 from dspy_proact.errors import RunError, UsageError

@@ -11,16 +11,7 @@ import click
 
 from dspy_proact.cli.next_step import CALLS, Next, Typed, say_next
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.benchmark import (
-    BENCHMARK,
-    CORPUS,
-    ROW_FLAGS,
-    BenchmarkChoice,
-    corpus_of,
-    known_names,
-    limit_option,
-    strata_options,
-)
+from dspy_proact.cli.options.benchmark import BENCHMARK, CORPUS, ROW_FLAGS, BenchmarkChoice, corpus_of
 from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
 from dspy_proact.cli.options.models import (
     EMBEDDED,
@@ -33,6 +24,7 @@ from dspy_proact.cli.options.models import (
     recipe_options,
     text_of,
 )
+from dspy_proact.cli.options.scope import known_names, limit_option, strata_options
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, flags_of, verb
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import RunError, UsageError

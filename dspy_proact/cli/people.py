@@ -8,10 +8,11 @@ import click
 
 from dspy_proact.cli.next_step import Next, Typed, command_line, say_next
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.benchmark import RUN_BENCHMARK, VERDICTS, BenchmarkChoice, judges_of
+from dspy_proact.cli.options.benchmark import RUN_BENCHMARK, BenchmarkChoice, judges_of
 from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
 from dspy_proact.cli.options.models import JUDGING, LAZY_GATE, NamedModel, model_options
 from dspy_proact.cli.options.paths import summary_of
+from dspy_proact.cli.options.scope import VERDICTS
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
 from dspy_proact.cli.views.message import console, print_json, print_more, say
 from dspy_proact.errors import UsageError

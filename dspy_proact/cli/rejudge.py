@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, GRADING_SCOPE, RUN_BENCHMARK, BenchmarkChoice, judges_of
+from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, RUN_BENCHMARK, BenchmarkChoice, judges_of
 from dspy_proact.cli.options.models import JUDGING, RUN_GATE, NamedModel, model_options
 from dspy_proact.cli.options.paths import summary_of
+from dspy_proact.cli.options.scope import GRADING_SCOPE
 from dspy_proact.cli.options.verb import Heading, verb
 from dspy_proact.cli.views.message import console, print_json, say
 from dspy_proact.errors import UsageError

@@ -8,8 +8,8 @@ from urllib.parse import quote
 import click
 
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.benchmark import labels_section, tags_of
 from dspy_proact.cli.options.paths import summary_of
+from dspy_proact.cli.options.scope import labels_section, tags_of
 from dspy_proact.cli.options.verb import verb
 from dspy_proact.cli.views.message import console, message_of, print_json, say
 from dspy_proact.cli.views.pages import refuse_all_but, write_page

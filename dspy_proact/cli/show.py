@@ -11,14 +11,8 @@ import click
 
 from dspy_proact.cli.next_step import Next, Words, say_next
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.benchmark import (
-    READ_BENCHMARK,
-    BenchmarkChoice,
-    known_names,
-    require_phases,
-    resolve_key,
-    strata_options,
-)
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, BenchmarkChoice, require_phases
+from dspy_proact.cli.options.scope import known_names, resolve_key, strata_options
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import print_json, say
 from dspy_proact.errors import UsageError

@@ -12,16 +12,7 @@ import click
 from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.next_step import CALLS, Next, Typed, say_next
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.benchmark import (
-    BENCHMARK,
-    BenchmarkChoice,
-    corpus_of,
-    corpus_option,
-    judges_of,
-    known_names,
-    resolve_key,
-    strata_options,
-)
+from dspy_proact.cli.options.benchmark import BENCHMARK, BenchmarkChoice, corpus_of, corpus_option, judges_of
 from dspy_proact.cli.options.models import (
     EMBEDDED,
     GATE,
@@ -33,6 +24,7 @@ from dspy_proact.cli.options.models import (
     model_options,
     text_of,
 )
+from dspy_proact.cli.options.scope import known_names, resolve_key, strata_options
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
 from dspy_proact.cli.views.message import message_of, say
 from dspy_proact.errors import UsageError

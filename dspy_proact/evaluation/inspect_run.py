@@ -14,8 +14,8 @@ from pydantic import BaseModel, ValidationError
 
 from dspy_proact.calls import CallUsage
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.files.inspect_log import InspectSample, header_of, is_inspect_log, sample_at, samples_in
-from dspy_proact.kept import first_fault
+from dspy_proact.files.inspect_log import InspectSample, header_of, sample_at, samples_in
+from dspy_proact.kept import Kind, content_of, first_fault
 from dspy_proact.runs import CaseRecord, Manifest, RunFolder, StageEvent
 from dspy_proact.types import Frozen
 
@@ -132,7 +132,7 @@ class LoggedRun(RunFolder):
 
 def run_at(path: str | Path) -> RunFolder:
     """The run in a folder, or in a log of Inspect; raises a `CorpusError` where a log has none of ours."""
-    return LoggedRun(path) if is_inspect_log(Path(path)) else RunFolder(path)
+    return LoggedRun(path) if content_of(Path(path)).kind is Kind.LOG else RunFolder(path)
 
 
 def _logged(sample: InspectSample) -> LoggedCase:

@@ -18,7 +18,7 @@ from dspy_proact.evaluation.checks import checked
 from dspy_proact.evaluation.inspect_run import run_at
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, digest
 from dspy_proact.evaluation.registry import benchmark_named, benchmark_of
-from dspy_proact.files.inspect_log import InspectSample, header_of, is_inspect_log, samples_in
+from dspy_proact.files.inspect_log import InspectSample, header_of, samples_in
 from dspy_proact.files.rows import Element, JsonFile, Line, first_flaw
 from dspy_proact.files.tables import as_json, rows_in
 from dspy_proact.kept import Kind, content_of
@@ -319,7 +319,7 @@ def existing_responses(
     A run knows its corpus, and a results file holds no inputs: where none is named, it is the sample if that has every
     case. Raises a `UsageError` where there is no run and no such file, a corpus is named beside a run, or is not known.
     """
-    if content_of(path).kind in (Kind.FILE, Kind.TABLE) and not is_inspect_log(path):
+    if content_of(path).kind in (Kind.FILE, Kind.TABLE):
         if declared.results is None or declared.results.read is None:
             raise UsageError(f"{path}: {declared.name} reads no results files; name the folder of a run")
         several = declared.results.read(path, corpus, settings)

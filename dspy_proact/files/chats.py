@@ -24,7 +24,7 @@ from typing import Literal
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.chat_messages import ATTACHMENT, IMAGE, LoggedMessage, Node, Role
 from dspy_proact.files.chat_records import ChatRecord, Nearness, record_of, records_in
-from dspy_proact.files.inspect_log import is_inspect_log, samples_in
+from dspy_proact.files.inspect_log import samples_in
 from dspy_proact.files.rows import JsonFile, opened, read_bytes, text_of
 from dspy_proact.files.tables import rows_in, tables_of
 from dspy_proact.kept import Kind, content_of
@@ -183,20 +183,20 @@ class _Notes:
 
 def _records(path: Path) -> Iterator[tuple[str, ChatRecord]]:
     """What the records of a log hold, each with its file and line."""
-    content = content_of(path)
     files = [path]
-    if content.kind is Kind.FOLDER:
+    if content_of(path).kind is Kind.FOLDER:
         logs = sorted(file for file in path.iterdir() if file.suffix == ".eval" and file.name[0] not in "._")
         with suppress(CorpusError) if logs else nullcontext():  # of a folder with logs of Inspect alone
             logs += tables_of(path, WANTED)
         files = logs
     for file in files:
-        if is_inspect_log(file):
+        kind = content_of(file).kind
+        if kind is Kind.LOG:
             for sample in samples_in(file):
                 line = JsonFile(sample.source, 1, "", {"messages": sample.messages})
                 yield sample.source, record_of(Node(line, "", line.fields))
             continue
-        wrapper = _one_object(file) if content_of(file).kind in (Kind.TABLE, Kind.FILE) else None
+        wrapper = _one_object(file) if kind in (Kind.TABLE, Kind.FILE) else None
         for line in [wrapper] if wrapper else rows_in(file, WANTED):
             for record in records_in(Node(line, "", line.parse())):
                 yield f"{line.source} {line.position}", record_of(record)

@@ -82,15 +82,6 @@ class InspectHeader(Frozen):
     metadata: Mapping[str, Any] = Field(default_factory=dict[str, Any])
 
 
-def is_inspect_log(path: Path) -> bool:
-    """Whether a file is a log of Inspect by its name, or by its first fields where its name ends in `.json`."""
-    if path.suffix != ".json" or not path.is_file():
-        return path.suffix == ".eval"
-    with opened(str(path), WANTED) as file:
-        start = file.read(400).decode(errors="replace")
-    return start.lstrip().startswith("{") and '"version"' in start and ('"eval"' in start or '"status"' in start)
-
-
 def header_of(path: Path) -> InspectHeader:
     """The header of a log; raises a `CorpusError` where the file is none."""
     if not _zipped(path):

@@ -94,7 +94,7 @@ class Redaction:
         return Redaction(self.original, pieces.removals()), tuple(missing)
 
 
-def redacted(chat: LoggedChat) -> Redaction:
+def redact_chat(chat: LoggedChat) -> Redaction:
     """Take out of a conversation what rules find, and the names of its speakers.
 
     A conversation that was redacted stays as it is: the rules are applied until they find nothing more, and a mark that

@@ -38,7 +38,8 @@ _LOGS = ("cases.jsonl", "events.jsonl", CALLS, MESSAGES, BATCHES)
 LOCK = "lock"
 _PROGRAMS = ("judge.json", "assistant.json", "agent.json", "judges.json")
 _PROGRAM_HEAD = re.compile(rb'\s*\{\s*"format"\s*:\s*\d+\s*,\s*"signature"\s*:')
-_HEAD_BYTES = 200
+_LOG_HEAD = re.compile(rb'\s*\{(?=.*"version")(?=.*"(eval|status)")', re.DOTALL)
+_HEAD_BYTES = 400
 _MOST_NAMED = 12
 _PATIENCE = 20.0
 """Seconds to wait for git, which looks at every file of a repository."""
@@ -259,6 +260,7 @@ class Kind(StrEnum):
     PROGRAM = "a compiled program"
     PART = "a file inside the folder of a run or a compile"
     TABLE = "a table"
+    LOG = "a log of Inspect"
     FILE = "a file"
 
 
@@ -315,18 +317,25 @@ def content_of(path: Path) -> PathContent:
             names = [name for name in names if name != path.name]  # a link that leads nowhere
             near = get_close_matches(path.name, names, n=1)
             return PathContent(path, Kind.NOTHING, [path.with_name(name) for name in near])
-        parts = (RUN_CLAIM, COMPILE_CLAIM, *_LOGS)
-        if path.name in parts and _folder(path.parent).kind in (Kind.RUN, Kind.COMPILE):
-            return PathContent(path, Kind.PART)
-        if path.suffix.lower() in (".csv", ".parquet"):
-            return PathContent(path, Kind.TABLE)
-        if path.is_file():  # never a pipe: reading would take its content away
-            with path.open("rb") as file:
-                if _PROGRAM_HEAD.match(file.read(_HEAD_BYTES)):
-                    return PathContent(path, Kind.PROGRAM)
+        return PathContent(path, _file(path))
     except OSError:
-        pass
-    return PathContent(path, Kind.FILE)
+        return PathContent(path, Kind.FILE)
+
+
+def _file(path: Path) -> Kind:
+    if path.name in (RUN_CLAIM, COMPILE_CLAIM, *_LOGS) and _folder(path.parent).kind in (Kind.RUN, Kind.COMPILE):
+        return Kind.PART
+    if path.suffix.lower() in (".csv", ".parquet"):
+        return Kind.TABLE
+    if path.suffix == ".eval":
+        return Kind.LOG
+    head = b""
+    if path.is_file():  # never a pipe: reading would take its content away
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    if _PROGRAM_HEAD.match(head):
+        return Kind.PROGRAM
+    return Kind.LOG if path.suffix == ".json" and _LOG_HEAD.match(head) else Kind.FILE
 
 
 def _folder(path: Path) -> PathContent:

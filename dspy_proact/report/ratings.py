@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from dspy_proact.errors import CorpusError, RunError, UsageError
-from dspy_proact.evaluation import DEFAULT_BENCHMARK
+from dspy_proact.evaluation import DEFAULT_BENCHMARK, OWN_ROWS
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.inspect_run import run_at
 from dspy_proact.evaluation.people import HumanGrade, People, graded_levels, parts_of
@@ -231,6 +231,8 @@ def load_ratings(
                 "; a table of your own, with responses and labels, is read by its scale: `settings.scale=bad,ok,good`, "
                 "and where columns have other names, `settings.columns=ROLE=COLUMN`"
             )
+        if declared.name == OWN_ROWS:
+            problem += "; tables of your own that hold it are read as one from a folder: name that"
         raise CorpusError(problem, source=names[0])
     parts = [part.name for part in parts_of(declared)]
     files = [labels_in(text_of(data, sheet), sheet, parts) for sheet, data in contents.items()]

@@ -10,7 +10,8 @@ import pytest
 
 from dspy_proact.errors import CorpusError
 from dspy_proact.files import inspect_log
-from dspy_proact.files.inspect_log import header_of, is_inspect_log, samples_in
+from dspy_proact.files.inspect_log import header_of, samples_in
+from dspy_proact.kept import Kind, content_of
 
 HEADER = {
     "version": 2,
@@ -132,10 +133,10 @@ def test_a_log_in_one_json_file_reads_like_the_zip_and_one_that_has_not_ended_as
     assert here == there
     assert [sample.epoch for sample in here] == [1, 2]
     assert header_of(path) == header_of(logged(tmp_path / "y.eval", SAMPLE))
-    assert [is_inspect_log(log) for log in (path, zipped)] == [True, True]
+    assert [content_of(log).kind for log in (path, zipped)] == [Kind.LOG, Kind.LOG]
     (tmp_path / "other.json").write_text("[]")
     (tmp_path / "x.jsonl").write_text("{}")
-    assert not any(is_inspect_log(tmp_path / name) for name in ("other.json", "x.jsonl"))
+    assert {content_of(tmp_path / name).kind for name in ("other.json", "x.jsonl")} == {Kind.FILE}
 
 
 def zstandard(path, name, data, crc=None, size=None):

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dspy_proact.files.chats import LoggedChat, LoggedTurn
-from dspy_proact.files.personal_data import redacted
+from dspy_proact.files.personal_data import redact_chat
 
 
 def chat(*texts, speaker=None, system=""):
@@ -22,7 +22,7 @@ def chat(*texts, speaker=None, system=""):
 
 def marked(*texts, **fields):
     """The texts without what rules find."""
-    return [turn.text for turn in redacted(chat(*texts, **fields)).chat.turns]
+    return [turn.text for turn in redact_chat(chat(*texts, **fields)).chat.turns]
 
 
 TAKEN = [
@@ -140,7 +140,7 @@ def test_equal_pieces_have_equal_marks_in_the_conversation():
 def test_the_name_of_the_speaker_in_the_log_is_taken_out_of_the_texts():
     (text, _) = marked("Ask for Anna at the desk.", "Sure.", speaker="Anna Schmidt")
     assert text == "Ask for [NAME 1] at the desk."
-    assert redacted(chat("a", "b", speaker="Anna")).chat.turns[0].speakers == ()
+    assert redact_chat(chat("a", "b", speaker="Anna")).chat.turns[0].speakers == ()
 
 
 def test_a_name_that_is_a_word_too_is_taken_out_elsewhere_only_where_it_is_written_alike():
@@ -149,7 +149,7 @@ def test_a_name_that_is_a_word_too_is_taken_out_elsewhere_only_where_it_is_writt
 
 def test_what_was_taken_out_is_listed_with_positions_in_the_original_text():
     text = "👩‍🔧 Grüße an ann@x.example 🇩🇪, Tel. 030 1234567"
-    redaction = redacted(chat(text, system="Ask max@x.example"))
+    redaction = redact_chat(chat(text, system="Ask max@x.example"))
     assert [(one.kind, one.mark, one.turn) for one in redaction.removals] == [
         ("EMAIL", "[EMAIL 1]", 0),
         ("EMAIL", "[EMAIL 2]", 1),
@@ -160,13 +160,13 @@ def test_what_was_taken_out_is_listed_with_positions_in_the_original_text():
 
 
 def test_the_hash_of_a_piece_depends_on_the_owners_salt():
-    (one,) = redacted(chat("ann@x.example")).removals
+    (one,) = redact_chat(chat("ann@x.example")).removals
     assert re.fullmatch("[0-9a-f]{64}", one.sha256("a"))
     assert one.sha256("a") == one.sha256("a") != one.sha256("b")
 
 
 def test_what_a_model_names_is_marked_with_the_numbers_that_go_on():
-    redaction = redacted(chat("My name is Anna. I saw Bob and Bobby; Eva Klein too.", "Eva is klein, and Bob?"))
+    redaction = redact_chat(chat("My name is Anna. I saw Bob and Bobby; Eva Klein too.", "Eva is klein, and Bob?"))
     further, missing = redaction.marked(["Bob", "[NAME 1]", "Eva Klein", "Nobody"])
     assert [turn.text for turn in further.chat.turns] == [
         "My name is [NAME 1]. I saw [NAME 2] and Bobby; [NAME 3] too.",
@@ -178,13 +178,13 @@ def test_what_a_model_names_is_marked_with_the_numbers_that_go_on():
 
 
 def test_a_span_with_a_mark_in_it_is_taken_out_around_the_mark():
-    redaction = redacted(chat("Dear Anna, and Anna Schmidt-Lee", "x"))
+    redaction = redact_chat(chat("Dear Anna, and Anna Schmidt-Lee", "x"))
     further, missing = redaction.marked(["[NAME 1] Schmidt-Lee"])
     assert (further.chat.turns[0].text, missing) == ("Dear [NAME 1], and [NAME 1] [NAME 2]", ())
 
 
 def test_what_a_model_names_is_taken_out_where_other_blanks_stand_within_it():
-    redaction = redacted(chat("I saw Eva\nKlein, and Eva  Klein.", "x"))
+    redaction = redact_chat(chat("I saw Eva\nKlein, and Eva  Klein.", "x"))
     further, missing = redaction.marked(["Eva Klein"])
     assert (further.chat.turns[0].text, missing) == ("I saw [NAME 1], and [NAME 1].", ())
 
@@ -226,15 +226,15 @@ PIECES = st.lists(st.one_of(FILLERS, st.sampled_from(sorted(SECRETS))), max_size
 @example([["My name is", "Anna", "\n", "Hi", "Anna"]])
 def test_no_planted_secret_survives_and_a_second_redaction_changes_nothing(turns):
     texts = [" ".join(pieces) or "x" for pieces in turns]
-    once = redacted(chat(*texts))
+    once = redact_chat(chat(*texts))
     for turn in once.chat.turns:
         assert not [secret for secret in SECRETS if secret in turn.text]
-    assert redacted(once.chat).removals == ()
+    assert redact_chat(once.chat).removals == ()
     for removal in once.removals:
         assert texts[removal.turn - 1][removal.start : removal.end] == removal.text
 
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_redacted_and_stays_so(text):
-    once = redacted(chat(text or "x"))
-    assert redacted(once.chat).chat == once.chat
+    once = redact_chat(chat(text or "x"))
+    assert redact_chat(once.chat).chat == once.chat

@@ -45,14 +45,14 @@ class NamedAnswers:
     def kind(self, columns: "Sequence[tuple[str, str]]") -> Literal["run", "results", "log", "table"]:
         """What the file is, by its content, and by whether a person says who answered or which column is what."""
         from dspy_proact.evaluation.inspect_run import OURS
-        from dspy_proact.files.inspect_log import header_of, is_inspect_log
+        from dspy_proact.files.inspect_log import header_of
         from dspy_proact.files.tables import ENDINGS
         from dspy_proact.kept import Kind, content_of
 
         assert self.file is not None, "asked of answers that are named"
-        if is_inspect_log(self.file):
-            return "run" if OURS in header_of(self.file).metadata else "log"
         content = content_of(self.file).kind
+        if content is Kind.LOG:
+            return "run" if OURS in header_of(self.file).metadata else "log"
         if content is Kind.RUN:
             return "run"
         ending = self.file.suffix.lower()

@@ -1,9 +1,8 @@
-"""Options that say what a command is about: the benchmark and its settings, runs, the corpus, and which cases."""
+"""Options that say what a command is about: the benchmark and its settings, runs, and the corpus."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import click
 
 from dspy_proact.cli.next_step import Typed
 from dspy_proact.cli.options import option
+from dspy_proact.cli.options.arguments import flags_in_hand
 from dspy_proact.cli.options.models import EMBEDDED, ROLES, NamedModel, text_of
 from dspy_proact.cli.options.paths import answers_of, is_answers, recorded_benchmark, recorded_settings, summary_of
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, flags_of, typed
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dspy_proact.evaluation.results import ResultsCheck
     from dspy_proact.models import ModelSpec
     from dspy_proact.report import Summary
-    from dspy_proact.runs import Nouns, Scope, Settings, Shard
+    from dspy_proact.runs import Nouns, Settings
 
 
 def _has_judge(declared: "Benchmark[Any, Any]") -> bool:
@@ -47,9 +47,6 @@ LACKED: "Mapping[str, tuple[str, Callable[[Benchmark[Any, Any]], Any]]]" = {
     "--items": ("ratings of items", lambda declared: declared.people and declared.people.layout),
 }
 """Options that not every benchmark has, what one lacks that does not have them, and whether a benchmark has them."""
-LEFT_OUT = "..."
-"""In a key that is shown shortened, and may be given so."""
-_MOST_NAMED = 3
 _OF_ANSWERS = ("key", "response", "epoch")
 """Roles of columns in a table of answers to rows of a person's own."""
 
@@ -173,6 +170,9 @@ class BenchmarkChoice:
 
         if self.benchmark in (None, DEFAULT_BENCHMARK) or not path.exists() or not is_answers(path):
             return summary_of(path)
+        if self.benchmark == OWN_ROWS and "--scale" not in flags_in_hand():
+            grade = f"dspy-proact rejudge {path} --scale bad,ok,good --judge MODEL --out DIR"
+            raise UsageError(f"{path}: a table of your own has no verdicts to read; have it graded: `{grade}`")
         declared = self.known(path)
         return summarize(answers_of(path, declared, self.settings(declared, answers=False)))
 
@@ -298,124 +298,3 @@ CORPUS = corpus_option(
     "if embedded."
 )
 ANSWERED_CORPUS = corpus_option("Corpus of a results file.")
-
-
-# How much
-
-
-def strata_options(text: str) -> tuple[click.Option, click.Option]:
-    """`--stratum`, and `--phase`, which is the same for benchmarks whose strata are phases: see `BenchmarkChoice`."""
-    return (
-        option.text("--stratum", "NAME", text, "strata", several=True),
-        option.text(
-            "--phase", "NAME", "The same as --stratum, for benchmarks whose strata are phases.", "phases", several=True
-        ),
-    )
-
-
-def _scope(
-    *,
-    strata: Sequence[str] = (),
-    phases: Sequence[str] = (),
-    votes: int | None,
-    tags: Sequence[tuple[str, str]] = (),
-    **options: Any,
-) -> "Scope":
-    from dspy_proact.runs import Scope
-
-    return Scope(strata=(*strata, *phases), judge_epochs=votes, tags=tags_of(tags), **options)
-
-
-def tags_of(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Labels of runs by name, from NAME=VALUE; raises a `UsageError` where a name has two values."""
-    tags = dict(pairs)
-    if twice := [name for name, value in pairs if tags[name] != value]:
-        raise UsageError(f"--tag {twice[0]}: has two values; a run has one of each name")
-    return tags
-
-
-def labels_section(tag: str, note: str, *more: click.Option) -> Section:
-    """`--tag` and `--note`, with helps of their own, and further options."""
-    tags = option.text("--tag", "NAME=VALUE", tag, "tags", several=True, read=option.name_value)
-    return Section(Heading.OUTPUT, tags, option.text("--note", "TEXT", note), *more)
-
-
-def _shard(text: str) -> "Shard":
-    """A part of the cases, such as 3/8."""
-    from dspy_proact.runs import Shard
-
-    try:
-        return Shard.of(text)
-    except UsageError as error:
-        raise click.BadParameter(str(error).partition(": ")[2]) from None
-
-
-_TIMES = click.IntRange(1, 1000)
-
-
-def limit_option(what: str) -> click.Option:
-    """`--limit`, of cases or of something else."""
-    return option.number("--limit", click.IntRange(1, 10**9), f"At most N {what}, balanced across groups and strata.")
-
-
-_CASES = (
-    limit_option("cases"),
-    *strata_options("Only this stratum, such as a phase or a difficulty; repeatable."),
-    option.flag("--controls", "Run the control cases too, which need only a direct answer."),
-    option.text(
-        "--shard",
-        "I/N",
-        "Only part I of N, by a hash of each case; `merge` puts the runs of all parts together.",
-        read=_shard,
-    ),
-)
-_REUSE = option.path(
-    "--reuse",
-    "Folder of another run: copy the answers and verdicts whose requests are equal, or differ in a raised max_tokens.",
-)
-_EPOCHS = option.number("--epochs", _TIMES, "Answers to each case.", default=1)
-_GRADING = (
-    option.number(
-        "--votes", _TIMES, "Verdicts of each judge on a response. Default: 1, or as a compiled judge was compiled."
-    ),
-    option.flag("--retry-unscored", "Also retry cases that failed because of their content."),
-    option.flag("--keep-going", "Go on although none of the first cases can be scored."),
-)
-_LABELS = labels_section("Label of the run, for `dspy-proact runs`; repeatable.", "Note on the run, likewise.")
-SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, _EPOCHS, *_GRADING, _REUSE), _LABELS)
-GRADING_SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, *_GRADING, _REUSE), _LABELS)
-"""Where the responses exist already."""
-VERDICTS = Bundle("scope", _scope, Section(Heading.JUDGE, *_GRADING))
-"""Where all of them are graded."""
-
-
-# Names and keys
-
-
-def known_names(flag: str, named: Sequence[str], known: Sequence[str]) -> list[str]:
-    """The names as they are known, in any case of letters; raises a `UsageError` for one that is none of them."""
-    spelled = {name.casefold(): str(name) for name in known}
-    for name in named:
-        if name.casefold() not in spelled:
-            raise UsageError(f"{flag} {name}: is none of {', '.join(spelled.values())}")
-    return [spelled[name.casefold()] for name in named]
-
-
-def resolve_key(named: str, keys: Sequence[str], noun: str, where: str, more: str = "") -> str:
-    """The key that a person means: the one that is given, or the only one that begins so; `...` stands for a middle.
-
-    Raises a `UsageError` where there is none or several; its message calls the option like the `noun`, says `where`
-    the keys are, and has one sentence `more` where there is none.
-    """
-    if named in keys:
-        return named
-    head, _, tail = named.partition(LEFT_OUT)
-    matches = [key for key in keys if key.startswith(head) and key[len(head) :].endswith(tail)]
-    if len(matches) == 1:
-        return matches[0]
-    if matches:
-        others = f" and {len(matches) - _MOST_NAMED} more" if len(matches) > _MOST_NAMED else ""
-        raise UsageError(f"--{noun} {named}: is ambiguous: {', '.join(matches[:_MOST_NAMED])}{others}; give more of it")
-    near = get_close_matches(named, keys, n=1)
-    hint = f"; did you mean {near[0]}?" if near else "." if more else ""
-    raise UsageError(f"--{noun} {named}: {where} has no such {noun}{hint}{f' {more}' if more else ''}")

@@ -16,21 +16,17 @@ if TYPE_CHECKING:
 
 def is_answers(path: Path) -> bool:
     """Whether a path is a file of answers, or a folder of such files, and not a run in a folder or a log."""
-    from dspy_proact.files.inspect_log import is_inspect_log
     from dspy_proact.kept import Kind, content_of
 
-    return content_of(path).kind in (Kind.FILE, Kind.TABLE, Kind.FOLDER) and not is_inspect_log(path)
+    return content_of(path).kind in (Kind.FILE, Kind.TABLE, Kind.FOLDER)
 
 
 def is_results(path: Path) -> bool:
     """Whether a path is a results file, and not a run in a folder or a log; `UsageError` where it is neither."""
-    from dspy_proact.files.inspect_log import is_inspect_log
     from dspy_proact.kept import Kind, content_of
 
-    if is_inspect_log(path):
-        return False
     content = content_of(path)
-    if content.kind in (Kind.RUN, Kind.FILE):
+    if content.kind in (Kind.RUN, Kind.LOG, Kind.FILE):
         return content.kind is Kind.FILE
     problem = content.problem("the folder of a run or a results file", Kind.RUNS)
     if content.kind in (Kind.TABLE, Kind.FOLDER) and "--scale" in flags_in_hand():

@@ -12,8 +12,9 @@ import click
 from rich.cells import cell_len, set_cell_size
 
 from dspy_proact.cli.options.arguments import with_options_of_models
-from dspy_proact.cli.options.benchmark import LEFT_OUT, BenchmarkChoice
+from dspy_proact.cli.options.benchmark import BenchmarkChoice
 from dspy_proact.cli.options.paths import is_results
+from dspy_proact.cli.options.scope import LEFT_OUT
 from dspy_proact.evaluation.inspect_run import run_at
 from dspy_proact.plain_text import printable
 from dspy_proact.runs import CONTROL, Outcome, cause_lines, causes_of, controls_of, read_run

@@ -57,6 +57,19 @@ def test_a_table_that_is_no_file_of_ratings_is_refused_with_what_to_type(refused
         assert "--map " in message
 
 
+def test_a_table_without_verdicts_is_refused_with_the_command_that_has_it_graded(proact, refused, mine, tmp_path):
+    """By commands that take no scale; several tables are read from a folder."""
+    (tmp_path / "more").mkdir()
+    other = write(tmp_path / "more" / "other.csv")
+    for command in (("report",), ("label", "plan")):
+        message = refused(*command, mine, "--benchmark", "rows")
+        assert f"have it graded: `dspy-proact rejudge {mine} --scale bad,ok,good" in message
+        assert "no scale is given" not in message
+    assert proact("rejudge", mine, *FOUR, "--judge", "embedded", "--out", tmp_path / "run")[0] == 0
+    assert "read as one from a folder" in refused("agree", "--ratings", mine, "--ratings", other, *FOUR)
+    assert proact("agree", "--ratings", tmp_path / "more", *FOUR)[0] == 0
+
+
 def test_columns_that_are_missing_are_named_at_once(refused, mine):
     mine.write_text(mine.read_text().replace("label_", "").replace("text,", "msg,", 1).replace("reply,", "bot,", 1))
     message = refused("agree", "--ratings", mine, "--scale", "bad,ok,good,great")

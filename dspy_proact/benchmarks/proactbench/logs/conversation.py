@@ -19,7 +19,7 @@ from dspy_proact.benchmarks.proactbench.logs.values import ChatReading, LoggedDi
 from dspy_proact.errors import CorpusError
 from dspy_proact.evidence import words_of
 from dspy_proact.files.chats import ChatFile, ChatNote, LoggedChat
-from dspy_proact.files.personal_data import Redaction, redacted
+from dspy_proact.files.personal_data import Redaction, redact_chat
 from dspy_proact.generation.attempt import Attempt
 from dspy_proact.programs.program import Question
 from dspy_proact.programs.wording import holds, stands
@@ -122,7 +122,7 @@ async def read_privately(
         conversation: As logged.
         product: Text in which nothing is private.
     """
-    by_rules, redactions = redacted(conversation.read), list[Redaction]()
+    by_rules, redactions = redact_chat(conversation.read), list[Redaction]()
     transcript = _transcript(by_rules.chat)
 
     def faults(answer: Any) -> list[str]:
