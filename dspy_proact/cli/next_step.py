@@ -84,7 +84,7 @@ def command_line(step: Next, **words: Words) -> str:
 _MODEL = ("", "-api-base", "-param", "-price")
 """How the options of a role end."""
 _OF_ONE_FOLDER = ("--out", "--retry-unscored", "--reuse")
-CALLS = ("--concurrency", "--timeout", "--retries", "--backend", "--flex", "--batch")
+CALLS = ("--concurrency", "--timeout", "--retries", "--backend", "--flex", "--batch", "--engine")
 """How calls are made; limits are those of one command."""
 
 

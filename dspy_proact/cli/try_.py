@@ -15,10 +15,10 @@ from dspy_proact.cli.options import option
 from dspy_proact.cli.options.benchmark import BENCHMARK, BenchmarkChoice, corpus_of, corpus_option, judges_of
 from dspy_proact.cli.options.models import (
     EMBEDDED,
-    GATE,
     JUDGE_PROGRAM,
     PROGRAM,
     ROLES,
+    TRY_GATE,
     NamedModel,
     NamedRoles,
     model_options,
@@ -139,7 +139,7 @@ _WHERE = Bundle(
     ),
     JUDGE_PROGRAM,
     _WHERE,
-    GATE,
+    TRY_GATE,
     Section(
         Heading.OUTPUT,
         option.flag("--whole", "Show all of a case, such as earlier turns and rubric.", "in_full"),
@@ -236,7 +236,7 @@ def _refuse_together(text: str | None, program: Path | None, judge_program: Path
         raise UsageError(f"--conversation and {flag} are mutually exclusive")
     typed_text = None if text is None else "TEXT"
     if where.examined:
-        read = (*_OF_JUDGES, *_OF_BENCHMARKS, *flags_of(GATE), "--whole", "--json")
+        read = (*_OF_JUDGES, *_OF_BENCHMARKS, *flags_of(TRY_GATE), "--whole", "--json")
         if flag := typed_text or first_typed(but=read):
             raise UsageError(f"--judge-cases and {flag} are mutually exclusive")
     elif judge_program:

@@ -10,7 +10,7 @@ from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
 from dspy_proact.models.clients import bound_clients_of_litellm, close_litellm, import_litellm
 from dspy_proact.models.dspy_internals import litellm_errors
-from dspy_proact.models.endpoint import Route, find_route
+from dspy_proact.models.endpoint import NODE, Route, find_route
 from dspy_proact.models.engine import GatedEngine, wait_for
 from dspy_proact.models.faults import Caller
 from dspy_proact.models.gate import Gate
@@ -71,6 +71,10 @@ def open_embedder(named: ModelSpec | str, gate: Gate, argument: str) -> Embedder
     if spec.params:
         raise UsageError(f"`{argument}` {spec.name}: an embedder takes no parameters")
     route = find_route(spec.name, spec.api_base, "litellm")
+    if NODE in (route.api_base or ""):
+        raise UsageError(
+            f"`{argument}` {spec.name}: an embedder is asked by this process; give an address without {NODE}"
+        )
     price = spec.price or find_price(route)
     if gate.limits.usd is not None and (price.prompt is None or price.completion is None):
         mend = f"give `{argument}_price=N`, in US dollars per million tokens"
@@ -86,7 +90,7 @@ def open_embedder(named: ModelSpec | str, gate: Gate, argument: str) -> Embedder
         address=route.address,
         proxy=route.proxy,
     )
-    options = route.litellm_options(gate.timeout)
+    options = route.setup(connections=gate.concurrency, timeout=gate.timeout).litellm_options
     bound_clients_of_litellm()
     import_litellm().DEFAULT_MAX_RETRIES = 0  # in the whole process: its embeddings ignore `max_retries=0`
     make: Callable[[], _EmbeddingEngine] = lambda: _EmbeddingEngine(options)  # noqa: E731 - typed

@@ -7,7 +7,7 @@ import ipaddress
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -19,6 +19,8 @@ from dspy_proact.models.clients import CONNECT, ClosingLiteLLM, LeanLM15, bound_
 from dspy_proact.models.dspy_internals import LM15Engine, lookup
 
 Backend = Literal["auto", "litellm"]
+NODE = "{node}"
+"""In an address: the machine on which a worker of a cluster runs."""
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 _ADDED_PATH = "/chat/completions"
 _LONG_SECRET = 12
@@ -40,11 +42,58 @@ _AT_HOME = {
     "llamafile": "http://127.0.0.1:8080/v1",
 }
 """Where litellm looks for servers of one's own that are given no address."""
+_CLOUDS = {
+    **dict.fromkeys(("bedrock", "sagemaker", "sagemaker_chat"), ("AWS",)),
+    **dict.fromkeys(("vertex", "vertex_ai"), ("VERTEX", "GOOGLE")),
+}
+"""How the variables of providers begin that have the name of their cloud."""
+_LETTERS = re.compile(r"[^A-Z0-9]")
 _PRIVATE_NAMES = re.compile(
     r"[^.]+|.+\.(localhost|local|lan|internal|home\.arpa)",
     re.IGNORECASE,
 )
 """Names of one's own machine and network; one without a dot is that of a container or a neighbour."""
+
+
+@dataclass(frozen=True)
+class EngineSetup:
+    """What makes the asynchronous engines of a model, as a value that can travel."""
+
+    native: bool
+    """By DSPy's own client; by litellm's otherwise, which finds its keys in the environment."""
+    provider: str
+    """As that client names it."""
+    api_base: str | None
+    key: str | None = field(repr=False)
+    """What is sent as the key; with litellm a placeholder or nothing."""
+    connections: int
+    """At most."""
+    timeout: float
+    """Seconds."""
+
+    @property
+    def litellm_options(self) -> dict[str, Any]:
+        """The options of litellm's clients."""
+        options = {"api_base": self.api_base, "api_key": self.key, "timeout": self.timeout}
+        return {name: value for name, value in options.items() if value is not None}
+
+    def engine(
+        self,
+        native: Callable[[RouterConfig], Any] = LeanLM15,
+        foreign: Callable[..., Any] = ClosingLiteLLM,
+    ) -> Any:
+        """An engine for one event loop: DSPy's by `native`, or litellm's."""
+        if not self.native:
+            bound_clients_of_litellm()
+            return foreign(**self.litellm_options)
+        connect = min(CONNECT, self.timeout)
+        config = RouterConfig(
+            api_keys={self.provider: self.key} if self.key else None,
+            base_urls={self.provider: self.api_base} if self.api_base else None,
+            max_connections=self.connections,
+            timeouts=Timeouts(connect=connect, read=self.timeout, write=self.timeout, pool=None),
+        )
+        return native(config)
 
 
 @dataclass(frozen=True)
@@ -120,31 +169,17 @@ class Route:
         key = self._placeholder or next((os.environ[name] for name in names if os.environ.get(name)), None)
         return None if key and _key_problem(key) else key
 
-    def engines(
-        self,
-        *,
-        connections: int,
-        timeout: float,
-        native: Callable[[RouterConfig], Any] = LeanLM15,
-        foreign: Callable[..., Any] = ClosingLiteLLM,
-    ) -> Callable[[], Any]:
-        """A function that makes asynchronous engines, each for one event loop: DSPy's by `native`, or litellm's."""
-        if not self.native:
-            options = self.litellm_options(timeout)
-            bound_clients_of_litellm()
-            return lambda: foreign(**options)
-        config = RouterConfig(
-            api_keys={self.provider: self.key} if self.key else None,
-            base_urls={self.provider: self.api_base} if self.api_base else None,
-            max_connections=connections,
-            timeouts=Timeouts(connect=min(CONNECT, timeout), read=timeout, write=timeout, pool=None),
-        )
-        return lambda: native(config)
+    def setup(self, *, connections: int, timeout: float) -> "EngineSetup":
+        """What makes the engines of this model."""
+        key = self.key if self.native else self._placeholder
+        return EngineSetup(self.native, self.provider, self.api_base, key, connections, timeout)
 
-    def litellm_options(self, timeout: float) -> dict[str, Any]:
-        """The options of litellm's clients; they find their keys themselves."""
-        options = {"api_base": self.api_base, "api_key": self._placeholder, "timeout": timeout}
-        return {name: value for name, value in options.items() if value is not None}
+    def is_variable(self, name: str) -> bool:
+        """Whether clients read a variable of the environment for this provider, as a key or a setting."""
+        named = self.model.split("/")[:-1]  # `hosted_vllm`, which DSPy's client calls otherwise
+        names = (self.provider, *named[:1], *_CLOUDS.get(self.provider, ()))
+        prefixes = tuple(_LETTERS.sub("", prefix.upper()) for prefix in names)
+        return name in self.key_variables or _LETTERS.sub("", name).startswith(prefixes)
 
     @property
     def proxy(self) -> str | None:
@@ -283,7 +318,7 @@ def _litellm_route(model: str, api_base: str | None) -> Route:
         ) from error
     environment = litellm.validate_environment(model)
     missing = tuple(name for name in environment["missing_keys"] if _SECRET.search(name))
-    letters = re.sub(r"[^A-Z0-9]", "", provider.upper())
+    letters = _LETTERS.sub("", provider.upper())
     present = tuple(name for name in os.environ if _SECRET.search(name) and name.replace("_", "").startswith(letters))
     return Route(
         model=model,

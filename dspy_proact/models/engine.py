@@ -8,7 +8,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterable
 from concurrent.futures import CancelledError, wait
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from dspy_proact.calls import FINISHES, MOST_TOKENS, Call, record_call
 from dspy_proact.errors import AppError, Interrupted, SetupFault, chain
 from dspy_proact.models.budget import Cost, Limits, most_of
 from dspy_proact.models.dspy_internals import StreamEvent
-from dspy_proact.models.faults import Caller, Fault, understand
+from dspy_proact.models.faults import Caller, ElsewhereError, Fault, understand
 from dspy_proact.models.gate import Gate
 from dspy_proact.models.pacing import Pace
 from dspy_proact.models.prompt_cache import PromptCache
@@ -30,7 +30,7 @@ from dspy_proact.models.request_form import RequestForm
 from dspy_proact.models.slots import Lane
 from dspy_proact.models.spec import COMPLETION_LIMIT, LIMIT, SCHEMA
 from dspy_proact.models.tokens import characters_of, images_of
-from dspy_proact.switch import HEARTBEAT
+from dspy_proact.switch import HEARTBEAT, Switch
 
 T = TypeVar("T")
 USD, STEPS = "usd", "steps"
@@ -40,7 +40,10 @@ _PATIENCE_TO_CONNECT = 8.0
 
 
 class GatedEngine:
-    """An asynchronous engine behind the gate. Engines belong to an event loop, so one is made for each."""
+    """An asynchronous engine behind the gate. Engines belong to an event loop, so one is made for each.
+
+    No time of a call is counted before what it needs is `ready`, such as a cluster.
+    """
 
     supports_function_calling = False
     supports_reasoning = True
@@ -58,13 +61,14 @@ class GatedEngine:
         first: Callable[[], int | None] = lambda: None,
         cache: PromptCache | None = None,
         in_batches: bool = False,
+        ready: Callable[[Switch], Awaitable[None]] | None = None,
     ):
         self.gate, self.caller, self._cache, self.in_batches = gate, caller, cache, in_batches
         self.supports_response_schema = supports_response_schema
         self.trusts_schema = trusts_schema
         self.supported_params = set(supported_params)
         self._request_form = request_form or RequestForm()
-        self._make, self._first = make, first
+        self._make, self._first, self._ready = make, first, ready
         every = gate.concurrency
         pace = Pace(every, every, gate.timeout, queues=False) if in_batches else None
         self._lane = Lane(caller.address or caller.model, pace, paced=False) if pace else None
@@ -80,6 +84,8 @@ class GatedEngine:
 
     async def ask(self, request: Request) -> Response:
         """Answer one request as `complete` does, for a caller that holds a slot of the gate's."""
+        if self._ready:
+            await self._ready(self.gate.switch)
         with self._cache.marked(request) if self._cache else nullcontext(request) as marked:
             attempt, inner = self._attempt(marked), self._for_this_loop()
             while True:
@@ -213,7 +219,7 @@ class _Attempt:
                 self.gate.switch.pull(error)
             self._settle(self.most)
             return False
-        fault = understand(error, self.caller)
+        fault = error.fault if isinstance(error, ElsewhereError) else understand(error, self.caller)
         # A provider that refuses bills nothing; one whose answer was lost on the way may have written all of it.
         self._settle(self.most if fault.may_be_billed or self._begun else Cost(calls=1))
         self._record(error=fault.word)

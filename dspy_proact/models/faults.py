@@ -210,6 +210,14 @@ class _Failure:
         return bool(re.search(rf"(?<![a-z])({pattern})(?![a-z])", text, re.IGNORECASE))
 
 
+class ElsewhereError(Exception):
+    """A failure that was classified where it happened, in another process."""
+
+    def __init__(self, fault: Fault):
+        super().__init__(str(fault.error))
+        self.fault = fault
+
+
 def understand(error: Exception, caller: Caller) -> Fault:
     """Classify a failure of an engine."""
     if caller.app:

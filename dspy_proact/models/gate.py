@@ -21,6 +21,7 @@ from dspy_proact.models.budget import Budget, Cost, Limits
 from dspy_proact.models.endpoint import Backend
 from dspy_proact.models.faults import Caller, Fault
 from dspy_proact.models.health import ModelHealth
+from dspy_proact.models.ray.cluster import RayCluster
 from dspy_proact.models.slots import Lane, Lanes, Slots
 from dspy_proact.switch import Switch
 
@@ -52,6 +53,8 @@ class Gate:
         flex: Whether every model is asked in its provider's slower and cheaper tier (`service_tier=flex`).
         batch: Whether the answers and verdicts of a run come through its providers' batch APIs, at half the price and
             within a day; a `Batching` says how requests are collected.
+        engine: `ray` has the machines of a Ray cluster send the requests, and `ray=ADDRESS` those of one that runs,
+            such as `ray=auto`; this process does where None.
     """
 
     def __init__(
@@ -66,9 +69,12 @@ class Gate:
         patience: int = 10,
         flex: bool = False,
         batch: bool | Batching = False,
+        engine: str | None = None,
     ):
         if flex and batch:
             raise UsageError("`gate.flex` and `gate.batch` are mutually exclusive: both are tiers; omit one of them")
+        if engine and batch:
+            raise UsageError("`gate.engine` and `gate.batch` are mutually exclusive: omit one of them")
         concurrency = (_IN_BATCHES if batch else _IN_FLIGHT) if concurrency is None else concurrency
         timeout = _TIMEOUTS[flex] if timeout is None else timeout
         if concurrency < 1 or not timeout > 0 or retries < 0:
@@ -79,6 +85,7 @@ class Gate:
         self.batching = Batching() if batch is True else batch or None
         self.batches: BatchLog | None = None
         """Those of the run that is open; None elsewhere, and without `batch`."""
+        self.cluster = RayCluster(engine, concurrency) if engine else None
         self.slots = Slots(lambda: concurrency)
         # What comes in no batch, as an embedder's vectors, is sent as in any run.
         self.lanes = Lanes(min(concurrency, _IN_FLIGHT) if batch else concurrency, timeout)
@@ -95,7 +102,9 @@ class Gate:
 
     def __repr__(self) -> str:
         calls = f"concurrency={self.concurrency}, timeout={self.timeout}, retries={self.retries}"
-        return f"Gate({calls}, limits={self.limits}, backend={self.backend!r}, flex={self.flex}, batch={self.batch})"
+        how = f"backend={self.backend!r}, flex={self.flex}, batch={self.batch}"
+        engine = f", engine={self.cluster.name!r}" if self.cluster else ""
+        return f"Gate({calls}, limits={self.limits}, {how}{engine})"
 
     @property
     def batch(self) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -31,13 +31,15 @@ from dspy_proact.models.batch.wire import BatchLiteLLM, BatchLM15
 from dspy_proact.models.budget import Cost, Limits, most_of_messages
 from dspy_proact.models.dspy_internals import StreamEvent, async_engine_of
 from dspy_proact.models.embedder import Embedder
-from dspy_proact.models.endpoint import Route, find_route
+from dspy_proact.models.endpoint import NODE, Route, find_route
 from dspy_proact.models.engine import GatedEngine
 from dspy_proact.models.faults import Caller
 from dspy_proact.models.gate import Gate
 from dspy_proact.models.logged import LoggedEngine, LoggedLM
 from dspy_proact.models.prices import EMBEDDED_PRICE, capabilities_of, find_capacity, find_price, find_tiers
 from dspy_proact.models.prompt_cache import PromptCache
+from dspy_proact.models.ray.ray_engine import RayEngine
+from dspy_proact.models.ray.worker import RemoteModel
 from dspy_proact.models.redaction import spellings
 from dspy_proact.models.request_form import RequestForm
 from dspy_proact.models.server import find_server, first_calls
@@ -157,6 +159,9 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
     if gate.batch and log is not None:
         raise UsageError("`gate.batch`: a compile needs each answer before it asks further; omit it")
     route = find_route(name, spec.api_base, gate.backend)
+    if NODE in (route.api_base or "") and not gate.cluster:
+        mend = "`gate.engine=ray` has workers of a cluster ask it; else give the address of one server"
+        raise UsageError(f"`{argument}.api_base` {route.api_base}: {NODE} is the machine of a worker; {mend}")
     service = service_of(route, argument) if gate.batch else None
     own_form = {SCHEMA: spec.params[SCHEMA]} if SCHEMA in spec.params else {}
     # A person's own limit is sent as it is: the endpoint is not asked, so that what was run is rendered without it.
@@ -189,8 +194,11 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
     )
     try:
         known = capabilities_of(name, route.native)
-        ways = _in_batches(gate, caller, service) if service else {}
-        make = route.engines(connections=gate.concurrency, timeout=gate.timeout, **ways)
+        setup, ready = route.setup(connections=gate.concurrency, timeout=gate.timeout), None
+        make: Callable[[], Any] = partial(setup.engine, **(_in_batches(gate, caller, service) if service else {}))
+        if gate.cluster:
+            remote = RemoteModel.of(route, setup, caller, tuple(secret_texts(spec.params)))
+            make, ready = partial(RayEngine, gate.cluster, remote), gate.cluster.ready
         form = own_form.get(SCHEMA) if own_form else _form(route, known)
         gated = GatedEngine(
             make,
@@ -203,6 +211,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
             first=partial(first_calls, route),
             cache=PromptCache(by_litellm=not route.native) if route.provider == "anthropic" else None,
             in_batches=gate.batch,
+            ready=ready,
         )
         lm = _lm(gated, log, {key: value for key, value in sent.items() if key in _CANONICAL})
     except (dspy.LMConfigurationError, ValueError) as error:

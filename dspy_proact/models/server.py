@@ -1,7 +1,8 @@
 """What an endpoint says of itself: how long a context it has, and how many requests it answers at a time.
 
 It is asked by GET, once a process, and only at an address that a person gave. No model is called. Nothing is known of
-a server that is slow, refuses, redirects or answers anything else.
+a server that is slow, refuses, redirects or answers anything else, or of servers on the nodes of a cluster: what a dry
+run does not ask must not decide which run it is.
 """
 
 import json
@@ -16,7 +17,7 @@ from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from dspy_proact.models.clients import LONGEST
-from dspy_proact.models.endpoint import Route
+from dspy_proact.models.endpoint import NODE, Route
 from dspy_proact.models.pacing import FIRST
 
 _SECONDS = 5.0
@@ -50,7 +51,7 @@ class Server:
 
 def find_server(route: Route) -> Server:
     """What the endpoint of a model says; nothing of a provider's own endpoint, or one of another protocol."""
-    if not route.api_base or not route.speaks_openai:
+    if not route.api_base or NODE in route.api_base or not route.speaks_openai:
         return Server()
     listed, props, info = _documents(route.api_base, route.key)
     row = _row(listed, route.model.partition("/")[2] or route.model)

@@ -215,6 +215,11 @@ _HOW = (
     option.choice("--backend", ("auto", "litellm"), "`litellm` forces its client."),
     option.flag("--flex", "Use the flex tier of every model's provider: half the price, and slower."),
 )
+_ENGINE = option.text(
+    "--engine",
+    "ray[=ADDRESS]",
+    "Have the machines of a Ray cluster send the requests: one that is started here, or that of ADDRESS (ray=auto).",
+)
 _RUN_CALLS = (
     option.number(
         "--concurrency",
@@ -222,6 +227,7 @@ _RUN_CALLS = (
         "Most requests in flight, all models. Default: 32; with --batch all that can begin.",
     ),
     *_HOW,
+    _ENGINE,
     option.flag("--batch", "Use the batch API of every model's provider: half the price, within a day."),
 )
 _LIMITS = Section(
@@ -232,7 +238,9 @@ _LIMITS = Section(
         "--max-usd", option.Between(0, 1e9, min_open=True), "Stop before this many US dollars are spent.", "USD"
     ),
 )
-GATE = Bundle("gate", _gate, Section(Heading.CALLS, _CONCURRENCY, *_HOW), _LIMITS)
+TRY_GATE = Bundle("gate", _gate, Section(Heading.CALLS, _CONCURRENCY, *_HOW), _LIMITS)
+"""For a command that makes a few calls, in this process."""
+GATE = Bundle("gate", _gate, Section(Heading.CALLS, _CONCURRENCY, *_HOW, _ENGINE), _LIMITS)
 RUN_GATE = Bundle("gate", _gate, Section(Heading.CALLS, *_RUN_CALLS), _LIMITS)
 """Like `GATE`, for a command whose answers and verdicts may come in batches."""
 LAZY_GATE = Bundle("gate", partial(partial, _gate), *GATE.sections)
