@@ -102,7 +102,8 @@ class FencedJSON(dspy.JSONAdapter):
         ]
 
     def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
-        super()._prepare_response_format(lm, lm_kwargs, signature)
+        if "response_format" in lm.supported_params:
+            lm_kwargs["response_format"] = _response_format(signature, bool(lm.supports_response_schema))
         is_schema = isinstance(lm_kwargs.get("response_format"), type)
         self.has_schema = is_schema and getattr(lm.engine, "trusts_schema", True)
         if is_schema and self.schema:
@@ -129,6 +130,21 @@ class FencedJSON(dspy.JSONAdapter):
     def answer(self, completion: str, names: set[str]) -> dict[str, Any]:
         """The object with the named fields, as it was answered; raises `ValueError` when there is not one such."""
         return only_object(completion, names)
+
+
+@dataclass(frozen=True)
+class _Taker:
+    """A model as DSPy asks what it takes."""
+
+    supports_response_schema: bool
+    supported_params: frozenset[str] = frozenset({"response_format"})
+
+
+@lru_cache(maxsize=64)  # DSPy makes a class of a schema for each call, which takes longer than all else of it
+def _response_format(signature: Any, schema: bool) -> Any:
+    kept = dict[str, Any]()
+    dspy.JSONAdapter(use_native_function_calling=False)._prepare_response_format(_Taker(schema), kept, signature)
+    return kept["response_format"]
 
 
 class FreeText(FencedJSON):

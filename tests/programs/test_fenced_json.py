@@ -1,5 +1,6 @@
 import json
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import dspy
@@ -354,3 +355,22 @@ def test_an_unreadable_answer_names_its_faults_by_their_paths():
     assert "rubric.phase: " in message
     assert "rubric.partial_criteria: Input should be a valid string" in message
     assert "rubric.fail_criteria: Field required" in message
+
+
+@pytest.mark.parametrize("schema", [True, False])
+def test_what_says_the_form_of_an_answer_is_made_once_for_a_signature(monkeypatch, schema):
+    model = SimpleNamespace(supports_response_schema=schema, supported_params={"response_format"}, engine=None)
+
+    def form(of):
+        adapter, keys = FencedJSON("response"), {}
+        adapter._prepare_response_format(model, keys, of)
+        return keys["response_format"], adapter.has_schema
+
+    first, has_schema = form(GradeResponse)
+    monkeypatch.setattr("pydantic.create_model", None)
+    assert form(GradeResponse)[0] is first
+    assert (isinstance(first, type), has_schema) == (schema, schema)
+    assert schema or first == {"type": "json_object"}
+    monkeypatch.undo()
+    other = form(GradeResponse.delete("reasoning"))[0]
+    assert not schema or set(other.model_json_schema()["properties"]) == {"evidence", "grade"}
