@@ -57,16 +57,22 @@ def has_hope(folder: RunFolder) -> bool:
 
 
 def unusable_content(
-    key: StageKey, failures: Sequence[tuple[Failure, Sequence[Call]]], model: AnyModel | None
+    key: StageKey,
+    failures: Sequence[tuple[Failure, Sequence[Call]]],
+    model: AnyModel | None,
+    otherwise: str = ". `scope.keep_going` goes on all the same",
 ) -> UnusableContent:
-    """The halt of a run of which the first responses, or verdicts of a judge, are of no use, with the likely cause."""
+    """The halt of a run of which the first responses, or verdicts of a judge, are of no use, with the likely cause.
+
+    How to go on `otherwise` ends the message.
+    """
     what = "responses" if key.stage == "response" else "verdicts"
     reasons = Counter(failure.reason for failure, _ in failures)
     counts = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
     whose = f"{model.caller.whose}: " if isinstance(model, Model) else ""
     first = f"{whose}the first {len(failures)} {what} cannot be used ({counts})."
     cause, change = _cause(failures, model)
-    return UnusableContent(f"{first} {cause}. `scope.keep_going` goes on all the same", change)
+    return UnusableContent(f"{first} {cause}{otherwise}", change)
 
 
 def _cause(

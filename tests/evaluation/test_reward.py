@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from statistics import mean
 
@@ -28,7 +29,7 @@ from dspy_proact import (
 from dspy_proact.benchmarks.proactbench.cases import case_set_of
 from dspy_proact.benchmarks.proactbench.embedded import assistant
 from dspy_proact.benchmarks.proactbench.types import assistant_view
-from dspy_proact.errors import LimitReached, RunError, UsageError
+from dspy_proact.errors import LimitReached, RunError, UnusableContent, UsageError
 from dspy_proact.evaluation.registry import benchmarks
 from dspy_proact.evaluation.split import split_of, splits_of
 from dspy_proact.runs import CONTROL
@@ -115,14 +116,26 @@ def test_what_has_no_grade_is_none_and_a_fail_is_zero(server, tmp_path):
     server.script = judged
     rewarding = at(server, tmp_path)
     key = triggers(rewarding)[0]
-    texts = ["a fine answer", "", " \n", "an odd answer", "a broken answer", [], "<think>only thoughts</think>"]
-    assert of(rewarding, [key] * 7, texts) == [0.0, None, None, None, None, None, None]
+    assert of(rewarding, [key] * 3, ["a fine answer", "an odd answer", "a broken answer"]) == [0.0, None, None]
     rewarding.close()
     # The provider is asked again by the next process; an unreadable verdict is not, since that would choose a judge.
     server.script = scripted("PASS")
     again = at(server, tmp_path)
     assert of(again, [key] * 3, ["a fine answer", "an odd answer", "a broken answer"]) == [0.0, None, 1.0]
     again.close()
+
+
+def test_a_completion_without_an_answer_has_the_worst_score_so_that_none_is_no_way_out(server, tmp_path):
+    server.script = scripted("PASS")
+    rewarding = at(server, tmp_path)
+    silent = ["", " \n", [], "<think>only thoughts</think>", "<think>thoughts that never end"]
+    calls_tool = [{"role": "assistant", "content": "", "tool_calls": []}, {"role": "tool", "content": SHORT}]
+    for key, worst in ((triggers(rewarding)[0], 0.0), (controls(rewarding)[0], -0.5)):
+        assert of(rewarding, [key] * 6, [*silent, calls_tool]) == [worst] * 6
+        # Beyond what is judged at all, and far too long.
+        assert of(rewarding, [key], ["x" * 1_000_001]) == [worst - 0.5]
+    assert not server.sent
+    rewarding.close()
 
 
 # In which order it puts policies
@@ -331,6 +344,46 @@ def test_what_a_cancelled_call_left_open_is_asked_for_by_the_next_one_in_another
     rewarding.close()
 
 
+def test_it_is_closed_from_any_thread_in_the_middle_of_a_call_and_goes_on(server, tmp_path):
+    rewarding = at(server, tmp_path)
+    keys = triggers(rewarding)[:8]
+
+    def judged(sent):
+        if len(server.sent) == 3:
+            rewarding.close()  # in the thread of the server
+        return Answer(verdict("PASS", [SHORT]))
+
+    server.script = judged
+    with pytest.raises(RunError, match="was closed in the middle of a call; call it again"):
+        of(rewarding, keys, [SHORT] * 8)
+    assert of(rewarding, keys, [SHORT] * 8) == [1.0] * 8
+    rewarding.close()
+
+
+def test_event_loops_of_several_threads_use_it_at_once(server, tmp_path):
+    server.script = scripted("PASS")
+    rewarding = at(server, tmp_path)
+    keys = triggers(rewarding)[:8]
+    with ThreadPoolExecutor(4) as threads:
+        rewards = [threads.submit(of, rewarding, keys, [f"{SHORT} {number % 2}"] * 8) for number in range(4)]
+    assert [one.result() for one in rewards] == [[1.0] * 8] * 4
+    assert len(server.sent) == 16
+    rewarding.close()
+
+
+def test_a_judge_of_which_nothing_can_be_read_ends_it_and_the_same_is_graded_once_it_is_mended(server, tmp_path):
+    server.script = lambda sent: Answer("no verdict")
+    rewarding = at(server, tmp_path)
+    keys = triggers(rewarding)[:12]
+    with pytest.raises(UnusableContent, match="the first 10 verdicts cannot be used") as raised:
+        of(rewarding, keys, [SHORT] * 12)
+    assert "keep_going" not in str(raised.value)
+    rewarding.close()
+    server.script = scripted("PASS")
+    assert of(rewarding, keys, [SHORT] * 12) == [1.0] * 12
+    rewarding.close()
+
+
 def test_the_folder_is_a_run_that_others_read_and_one_process_writes(server, tmp_path):
     server.script = scripted("PASS")
     rewarding = at(server, tmp_path)
@@ -353,13 +406,14 @@ def test_the_folder_is_a_run_that_others_read_and_one_process_writes(server, tmp
 
 
 def test_a_case_takes_as_many_completions_as_a_run_has_epochs(server, tmp_path, monkeypatch):
-    monkeypatch.setattr("dspy_proact.evaluation.reward.MOST_EPOCHS", 2)
+    monkeypatch.setattr("dspy_proact.evaluation.grading_run.MOST_EPOCHS", 2)
     server.script = scripted("PASS")
     rewarding = at(server, tmp_path)
     key = triggers(rewarding)[0]
     assert of(rewarding, [key] * 3, ["one", "two", "one"]) == [1.0] * 3
-    with pytest.raises(UsageError, match=r"has 2 completions of .*, the most of a run; name another folder with `out`"):
+    with pytest.raises(UsageError, match=r"3 completions of .* are more than the 2 that a run takes; name another"):
         of(rewarding, [key], ["three"])
+    assert of(rewarding, [key] * 2, ["one", "two"]) == [1.0] * 2
     rewarding.close()
 
 
@@ -375,6 +429,11 @@ def test_keys_of_the_other_split_and_of_no_case_are_refused_before_a_call(server
         of(rewarding, [train], [SHORT, SHORT])
     assert server.sent == []
     assert not rewarding.out.exists()
+
+
+def test_batches_are_refused_as_a_trainer_waits():
+    with pytest.raises(UsageError, match=r"`gate.batch`: a trainer waits for each reward"):
+        reward("proactbench", gate=Gate(batch=True))
 
 
 def test_what_is_held_back_is_refused():
