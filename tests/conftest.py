@@ -60,6 +60,18 @@ def server():
 
 
 @pytest.fixture
+def batches():
+    """A local server that speaks the batch protocols too."""
+    from fakes.batches import BatchServer
+
+    from dspy_proact.models.server import _documents
+
+    _documents.cache_clear()
+    with BatchServer() as running:
+        yield running
+
+
+@pytest.fixture
 def proact(monkeypatch, capsys, tmp_path):
     """Run the command line in an empty folder, 80 columns wide: exit status, standard output, standard error."""
     from dspy_proact import cli

@@ -1,6 +1,7 @@
 """A benchmark bound to the cases and models of one run, and the run: checked before the first call, resumable."""
 
 import asyncio
+import secrets
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -394,6 +395,7 @@ class Execution:
             },
             backend=self._gate.backend,
             versions=versions("pydantic"),
+            salt=secrets.token_hex(8),
             created=now(),
         )
 

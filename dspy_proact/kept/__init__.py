@@ -44,6 +44,7 @@ from dspy_proact.kept.log import (
     read_with_ranges,
     replacing,
     require_finite,
+    unwritable,
     with_text,
     write_file,
 )

@@ -17,11 +17,12 @@ from pydantic import Field
 from dspy_proact.calls import Price
 from dspy_proact.errors import RunError
 from dspy_proact.kept.claim import BATCHES
-from dspy_proact.kept.log import Log, read_log
+from dspy_proact.kept.log import Log, read_log, unwritable
 from dspy_proact.types import Frozen
 
 _BATCH_FILES = "batches"
 """Folder beside it, with the requests until they are submitted and the results until they are read."""
+_State = Literal["prepared", "created", "ended", "collected"]
 
 
 def _optional(default: Any = None) -> Any:
@@ -33,7 +34,7 @@ class BatchRecord(Frozen):
 
     batch: int
     """Its number in this log, counted from 1."""
-    state: Literal["prepared", "created", "ended", "collected"]
+    state: _State
     """About to be created at the provider; created; ended there; its results are used, or it never was created."""
     time: float
     """Seconds since the epoch."""
@@ -48,6 +49,8 @@ class BatchRecord(Frozen):
     """At which it was reserved against the limits."""
     id: str | None = _optional()
     """The provider's id of the batch, once it is created."""
+    guessed: bool = _optional(False)
+    """Whether that is the id of a batch that looks like it, since the answer to its creation was lost."""
 
 
 @dataclass
@@ -62,14 +65,33 @@ class KeptBatch:
     since: float
     """When it was about to be created, in seconds since the epoch."""
     id: str | None = None
+    guessed: bool = False
+    """As in `BatchRecord`."""
     ended: bool = False
     collected: set[str] = field(default_factory=set[str])
     """Requests whose results are used, or that it never had."""
+    ids: set[str] = field(default_factory=set[str])
+    """Its id, and those of others that were taken for it."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has, or may get, results that are not used yet."""
+        return len(self.collected) < len(self.requests)
 
     @property
     def is_running(self) -> bool:
         """Whether the provider may still be at it, as far as is known."""
-        return not self.ended and len(self.collected) < len(self.requests)
+        return not self.ended and self.is_open
+
+    def note(self, record: BatchRecord) -> None:
+        """A further line of the log is of it."""
+        if record.state == "created" and record.id:
+            self.id, self.guessed, self.ended = record.id, record.guessed, False
+            self.ids.add(record.id)
+        elif record.state == "ended":
+            self.ended = True
+        elif record.state == "collected":
+            self.collected |= {*(record.requests or self.requests)}
 
 
 class BatchLog:
@@ -100,47 +122,56 @@ class BatchLog:
     ) -> KeptBatch:
         """Keep that a batch is about to be created."""
         with self._turn:
-            number, now, names = len(self.batches) + 1, time.time(), tuple(requests)
+            number, names = max(self.batches, default=0) + 1, tuple(requests)
             shape = {"role": role, "model": model, "file": file, "requests": names, "price": price}
-            self._append(BatchRecord(batch=number, state="prepared", time=now, **shape))
-            batch = KeptBatch(number, role, model, names, file, now)
-            self.batches[number] = batch
+            record = self._append(number, "prepared", **shape)
+            batch = self.batches[number] = KeptBatch(number, role, model, names, file, record.time)
             self._holding.update(dict.fromkeys(names, batch))
             return batch
 
-    def created(self, batch: KeptBatch, batch_id: str) -> None:
+    def created(self, batch: KeptBatch, batch_id: str, *, guessed: bool = False) -> None:
         """Keep that the provider has created a batch."""
         with self._turn:
-            self._append(BatchRecord(batch=batch.number, state="created", time=time.time(), id=batch_id))
-            batch.id = batch_id
+            batch.note(self._append(batch.number, "created", id=batch_id, guessed=guessed))
 
     def ended(self, batch: KeptBatch) -> None:
         """Keep that a batch has ended."""
         with self._turn:
-            self._append(BatchRecord(batch=batch.number, state="ended", time=time.time()))
-            batch.ended = True
+            batch.note(self._append(batch.number, "ended"))
 
-    def collected(self, batch: KeptBatch, requests: Collection[str] = ()) -> None:
-        """Keep that a batch is not waited for any more with these requests, with none of them where there are none."""
-        names = tuple(requests)
+    def collected(self, batch: KeptBatch, requests: Collection[str]) -> None:
+        """Keep that a batch is not waited for any more with these of its requests."""
+        names = () if {*requests} >= {*batch.requests} else tuple(requests)
         with self._turn:
-            self._append(BatchRecord(batch=batch.number, state="collected", time=time.time(), requests=names))
-            batch.collected |= {*(names or batch.requests)}
+            batch.note(self._append(batch.number, "collected", requests=names))
 
     def new_file(self) -> Path:
-        """A file for requests or results, in a folder that is there."""
+        """A file for requests or results, in a folder that is there; raises a `RunError` where it cannot be."""
         with self._turn:
-            self._files.mkdir(exist_ok=True)
+            try:
+                self._files.mkdir(exist_ok=True)
+            except OSError as error:
+                raise RunError(unwritable(self._files, error)) from error
             self._count += 1
             return self._files / f"{self._count}.jsonl"
+
+    def add_line(self, path: Path, line: bytes) -> None:
+        """Write a further line into a file of requests; raises a `RunError` where it cannot be."""
+        try:
+            with path.open("ab") as file:
+                file.write(line + b"\n")
+        except OSError as error:
+            raise RunError(unwritable(path, error)) from error
 
     def close(self) -> None:
         """Delete the files of requests and results."""
         shutil.rmtree(self._files, ignore_errors=True)
 
-    def _append(self, record: BatchRecord) -> None:
+    def _append(self, number: int, state: _State, **fields: Any) -> BatchRecord:
+        record = BatchRecord(batch=number, state=state, time=time.time(), **fields)
         with Log(self.path, BatchRecord) as log:
             log.append(record)
+        return record
 
 
 def read_batches(folder: Path) -> Iterator[KeptBatch]:
@@ -150,10 +181,8 @@ def read_batches(folder: Path) -> Iterator[KeptBatch]:
         if record.state == "prepared":
             of = (record.role, record.model, record.requests, record.file, record.time)
             batches[record.batch] = KeptBatch(record.batch, *of)
-            continue
-        if (batch := batches.get(record.batch)) is None:
+        elif batch := batches.get(record.batch):
+            batch.note(record)
+        else:
             raise RunError(f"{folder / BATCHES}, line {line}: the first line of batch {record.batch} is missing")
-        batch.id, batch.ended = record.id or batch.id, batch.ended or record.state == "ended"
-        if record.state == "collected":
-            batch.collected |= {*(record.requests or batch.requests)}
     return iter(batches.values())

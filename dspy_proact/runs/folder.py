@@ -309,8 +309,8 @@ class RunWriter(RunFolder):
         """On closing, remove what this writer made if the folder was new and holds no reply, no answer and no grade."""
         results = (event.answer is not None or event.grade for event in self.events())
         replies = (attempt.error is None for call in self.call_usage() for attempt in call.attempts)
-        submitted = any(batch.is_running for batch in read_batches(self.path))
-        self._empty = self._new and not any(results) and not any(replies) and not submitted
+        awaited = any(batch.is_open for batch in read_batches(self.path))
+        self._empty = self._new and not any(results) and not any(replies) and not awaited
 
     def widen(self, wanted: Manifest) -> None:
         """Record what is asked for beyond what it was so far, such as further epochs; raises a `RunError`."""
@@ -387,7 +387,7 @@ class RunWriter(RunFolder):
             replays,
             keeps_thoughts=keeps,
             stored=stored,
-            salt=manifest.created,
+            salt=manifest.salt or manifest.created,
         )
 
 

@@ -272,6 +272,8 @@ class Manifest(Claimed[Identity]):
     """The git commit of the folder in which it was begun, with `-dirty` where files were changed; None without one."""
     backend: str
     versions: dict[str, str]
+    salt: str = Field(default="", exclude_if=operator.not_)
+    """Random: tells its conversations and batches from those of other runs of this identity; empty in older runs."""
     created: str
 
     @property

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from drivers.child import Child, command_line
 from drivers.terminal import unwrapped
-from fakes.batches import BatchServer
 
 from dspy_proact.kept import read_batches
 from dspy_proact.models import gate as gates
@@ -27,14 +26,10 @@ def quick_command_line(*arguments):
 
 
 @pytest.fixture
-def batches(monkeypatch):
+def batches(monkeypatch, batches):
     monkeypatch.setattr(gates, "Batching", Batching)
     quickly()
-    from dspy_proact.models.server import _documents
-
-    _documents.cache_clear()
-    with BatchServer() as running:
-        yield running
+    return batches
 
 
 def evaluate(server, *more):

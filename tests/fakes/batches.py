@@ -6,7 +6,7 @@ What a line of a batch is answered is what the script answers to a plain request
 import asyncio
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,9 +44,11 @@ class BatchServer(Server):
         polls: At which look at a batch, counted from 1, it has ended.
         refuse: The problem for which a batch is refused as a whole, with its code; None for none.
         most: Requests of a batch, above which its creation is refused.
+        page: Batches of a page of their list.
         failing: Answers in place of the next ones to a method and path.
         event: Called in the server's thread with `upload`, `create`, `poll` or `results` when that is done, before it
             is answered.
+        rewrite: Gives what is sent in place of a body of the batch API, by method, path and body.
     """
 
     def __init__(self, script: Script = healthy):
@@ -56,9 +58,10 @@ class BatchServer(Server):
         self.fate: Fate = lambda batch, line, sent: "answered"
         self.polls: Callable[[FakeBatch], int] = lambda batch: 1
         self.refuse: Callable[[FakeBatch], tuple[str, str] | None] = lambda batch: None
-        self.most = 50_000
+        self.most, self.page = 50_000, 100
         self.failing: list[tuple[str, str, Answer]] = []
         self.event: Callable[[str, FakeBatch | None], None] = lambda name, batch: None
+        self.rewrite: Callable[[str, bytes], bytes] = lambda path, body: body
         self.billed = 0
         """Requests that were answered."""
         self.keys = set[str]()
@@ -79,7 +82,15 @@ class BatchServer(Server):
         body = await request.read()
         if answer := self._failure("POST", rest):
             return answer
-        return await (self._upload(body) if rest == "files" else self._create(request, rest, body))
+        return self._rewritten(
+            f"POST {rest}", await (self._upload(body) if rest == "files" else self._create(request, rest, body))
+        )
+
+    def _rewritten(self, path: str, response: web.Response) -> web.Response:
+        if response.status == 200:
+            contents = response.body if isinstance(response.body, bytes) else (response.text or "").encode()
+            response.body = self.rewrite(path, contents)
+        return response
 
     async def _upload(self, body: bytes) -> web.Response:
         form = re.search(rb"\r\n\r\n(\{.*?\n)\r\n--", body, re.DOTALL)
@@ -136,11 +147,19 @@ class BatchServer(Server):
         self._note(request)
         if answer := self._failure("GET", path):
             return answer
+        return self._rewritten(f"GET {path}", await self._read(path, request.query))
+
+    async def _read(self, path: str, query: Mapping[str, str]) -> web.Response:
+        """A file, the list of batches, or one of them."""
         if file := re.fullmatch(r"files/(.*)/content", path):
             await self._event("results", self.batches[int(file[1].split("-")[1]) - 1])
             return web.Response(body=self.files[file[1]])
         if path in ("batches", "messages/batches"):
-            return web.json_response({"data": [self._row(batch) for batch in self.batches[::-1]], "has_more": False})
+            rows = [self._row(batch) for batch in self.batches[::-1]]
+            after = query.get("after") or query.get("after_id")
+            begin = 1 + next((at for at, row in enumerate(rows) if row["id"] == after), -1)
+            end = begin + self.page
+            return web.json_response({"data": rows[begin:end], "has_more": len(rows) > end})
         return await self._look(path)
 
     async def _job(self, request: web.Request, batch_id: str) -> web.Response:
@@ -170,10 +189,10 @@ class BatchServer(Server):
             return web.json_response({"error": {"message": "no such batch"}}, status=404)
         if path.endswith("/results"):
             await self._event("results", batch)
-            return web.Response(body="\n".join(map(json.dumps, batch.results)))
+            return web.Response(body="\n".join(map(json.dumps, batch.results)).encode())
         batch.polls += 1
         await self._event("poll", batch)
-        if batch.polls == self.polls(batch) and not self.refuse(batch):
+        if batch.polls == self.polls(batch) and not self.refuse(batch) and not batch.results:
             await self._end(batch)
         return web.json_response(self._row(batch))
 

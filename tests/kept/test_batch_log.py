@@ -24,8 +24,16 @@ def test_a_request_is_held_by_its_last_batch_until_its_result_is_used(log, tmp_p
         ("batch_1", "file-1", False),
         (None, "file-2", True),
     ]
-    log.collected(second)
+    log.collected(second, second.requests)
     assert log.holding("b") is None
+
+
+def test_a_further_batch_has_a_number_of_its_own_also_where_lines_were_deleted(log, tmp_path):
+    for name in "abc":
+        log.prepare("judge", "m", [name], None, None)
+    path = tmp_path / BATCHES
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
+    assert BatchLog(tmp_path).prepare("judge", "m", ["d"], None, None).number == 4
 
 
 def test_files_of_a_killed_command_are_deleted_and_never_what_a_link_leads_to(log, tmp_path):

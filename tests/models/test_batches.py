@@ -1,63 +1,22 @@
 """Runs whose requests are answered in batches, over HTTP against a server that speaks both protocols."""
 
-import asyncio
 import json
 import random
 import re
 from dataclasses import replace
 
 import pytest
+from drivers.batch_runs import ANTHROPIC, NAMES, OPENAI, PRICE, QUICK, at, halted, plain, results
 from drivers.child import Child
-from fakes.batches import BatchServer
+from fakes.batches import FakeBatch
 from fakes.server import Answer, error, healthy
 
-from dspy_proact import Evaluation, Gate, Limits, ModelSpec, Rejudging, Responses, RunFolder, Scope, summarize
-from dspy_proact.calls import Price
-from dspy_proact.errors import Halt, Interrupted, LimitReached, ProviderDown, SetupFault, UsageError
+from dspy_proact import Evaluation, Gate, ModelSpec, Rejudging, Responses, RunFolder, Scope, summarize
+from dspy_proact.errors import Interrupted, LimitReached, ProviderDown, SetupFault, UsageError
 from dspy_proact.kept import read_batches
-from dspy_proact.models.batch import Batching
 from dspy_proact.runs import Observer
 
 pytestmark = pytest.mark.usefixtures("proactbench")
-QUICK = Batching(sleep=lambda seconds: asyncio.sleep(seconds / 500))
-"""A clock that runs 500 times as fast."""
-PRICE = Price(prompt=1e-3, completion=2e-3)
-OPENAI, ANTHROPIC = "hosted_vllm/any", "anthropic/any"
-NAMES = pytest.mark.parametrize("name", [OPENAI, ANTHROPIC])
-
-
-@pytest.fixture
-def batches():
-    from dspy_proact.models.server import _documents
-
-    _documents.cache_clear()
-    with BatchServer() as running:
-        yield running
-
-
-def at(server, name=OPENAI, *, batch=QUICK, retries=3, price=PRICE, backend="auto", **limits) -> Evaluation:
-    """ProactBench's sample, of 49 triggers, at a server."""
-    bases = (server.assistant, server.judge)
-    models = (ModelSpec(name=name, api_base=base, params={"max_tokens": 50}, price=price) for base in bases)
-    gate = Gate(retries=retries, backoff=0.0, limits=Limits(**limits), batch=batch, backend=backend)
-    return Evaluation("sample", *models, gate=gate)
-
-
-def results(path):
-    """What each stage came to, and each request with its reply, whatever the order and the times."""
-    events = RunFolder(path).events()
-    stages = {event.key.model_dump_json(): (event.answer, event.grade, event.failure) for event in events}
-    calls = (call for call in RunFolder(path).calls() if call.response)
-    return stages, sorted(json.dumps([call.request, call.response], sort_keys=True) for call in calls)
-
-
-def plain(server, path, name=OPENAI):
-    """The results of a plain run on the same server; what that answered is not counted."""
-    before, script = server.billed, server.script
-    server.script = healthy
-    at(server, name, batch=False).run(path)
-    server.billed, server.script = before, script
-    return results(path)
 
 
 @NAMES
@@ -197,12 +156,6 @@ def test_results_of_ended_batches_are_used_while_others_go_on(batches, tmp_path)
 # What ends a run
 
 
-def halted(evaluation, path, scope=None, observer=None):
-    with pytest.raises(Halt) as halt:
-        evaluation.run(path, scope or Scope(), observer)
-    return halt.value
-
-
 def test_a_batch_that_is_refused_as_a_whole_ends_the_run_in_the_providers_words(batches, tmp_path):
     batches.refuse = lambda batch: ("model_not_found", "The model `any` has no batches.")
     halt = halted(at(batches), tmp_path / "run")
@@ -212,6 +165,14 @@ def test_a_batch_that_is_refused_as_a_whole_ends_the_run_in_the_providers_words(
     batches.refuse = lambda batch: None
     at(batches).run(tmp_path / "run")
     assert batches.billed == 98
+
+
+def test_answers_of_a_batch_whose_other_requests_end_the_run_are_used_by_the_next_command(batches, tmp_path):
+    """Results come last line first: the first five are refused alike, and 44 are answered, and billed, by then."""
+    batches.fate = lambda batch, line, sent: "401" if (batch.number, line >= 44) == (1, True) else "answered"
+    assert isinstance(halted(at(batches), tmp_path / "run"), SetupFault)
+    at(batches).run(tmp_path / "run")
+    assert (sum(batches.sizes), batches.billed) == (49 + 5 + 49, 98)
 
 
 def test_a_queue_that_is_full_makes_batches_smaller_one_after_the_other(batches, tmp_path):
@@ -262,6 +223,36 @@ def test_a_creation_whose_answer_was_lost_is_found_and_not_repeated(batches, nam
     batches.failing = [("CREATED", ".*batches", error(502))] * 2
     at(batches, name).run(tmp_path / "run")
     assert (batches.sizes, batches.billed, batches.failing) == ([49, 49], 98, [])
+
+
+@NAMES
+def test_a_creation_whose_answer_was_lost_is_found_behind_newer_batches(batches, name, tmp_path):
+    """Three others were created meanwhile, and a page lists two."""
+
+    def create(event, batch):
+        if event == "create" and batch.number == 1:
+            for number in (2, 3, 4):
+                lines, file = [{}] * number, batch.file and "file-of-another"
+                batches.batches.append(FakeBatch(f"batch_{number}", "assistant", number, lines, file, 0))
+
+    batches.event, batches.page = create, 2
+    batches.failing = [("CREATED", ".*batches", error(502))]
+    at(batches, name).run(tmp_path / "run", Scope(limit=5))
+    assert (batches.sizes, batches.billed) == ([5, 2, 3, 4, 5], 10)
+
+
+def test_of_batches_that_look_like_ours_each_is_tried_before_requests_are_sent_again(batches, tmp_path):
+    """Two of another run have as many requests, and are listed before ours, whose creation was not confirmed."""
+    at(batches, ANTHROPIC).run(tmp_path / "other", Scope(limit=5))
+    batches.failing = [("CREATED", "messages/batches", error(502))]
+    batches.rewrite = lambda path, body: body if path != "GET messages/batches" else reversed_list(body)
+    at(batches, ANTHROPIC).run(tmp_path / "run", Scope(limit=5))
+    assert (batches.sizes, batches.billed) == ([5, 5, 5, 5], 20)
+
+
+def reversed_list(body):
+    page = json.loads(body)
+    return json.dumps(page | {"data": page["data"][::-1]}).encode()
 
 
 @pytest.mark.parametrize("limits", [{"calls": 30}, {"tokens": 9_000}, {"usd": 12.0}], ids=str)
@@ -351,6 +342,18 @@ def test_ctrl_c_leaves_the_batches_to_the_provider_and_the_folder_goes_on_anywhe
     (tmp_path / "run").rename(tmp_path / "other machine")
     at(batches).run(tmp_path / "other machine")
     assert (batches.sizes, batches.billed) == ([49, 49], 98)
+
+
+def test_what_a_narrower_command_did_not_use_of_a_batch_is_used_by_the_next(batches, tmp_path):
+    """49 answers are submitted; a command for 5 of them waits for the batch, and one for all pays for none twice."""
+    batches.polls = lambda batch: 10_000
+    evaluation = at(batches)
+    halted(evaluation, tmp_path / "run", observer=Stopping(evaluation))
+    batches.polls = lambda batch: batch.polls
+    at(batches).run(tmp_path / "run", Scope(limit=5))
+    assert batches.sizes == [49, 5]
+    at(batches).run(tmp_path / "run")
+    assert (batches.sizes, batches.billed) == ([49, 5, 44], 98)
 
 
 def test_failures_that_were_used_are_not_used_again_by_the_next_command(batches, tmp_path):

@@ -14,11 +14,13 @@ from datetime import datetime
 from pathlib import Path
 
 from dspy_proact.kept import KeptBatch
-from dspy_proact.models.batch.batch_client import BatchClient, count, pieces, text
+from dspy_proact.models.batch.batch_client import BatchClient, count, part, pieces, text
 from dspy_proact.models.batch.batching import BatchState, LineReply
 
 _HEAD, _TAIL = b'{"requests": [', b"]}"
 _COUNTS = ("succeeded", "errored", "canceled", "expired")
+_PAGES = 20
+"""Pages of batches that are searched, each of 100."""
 _SLACK = 60.0
 """Seconds by which two clocks may differ."""
 _STATUSES = {
@@ -66,25 +68,31 @@ class AnthropicBatches:
         return text(await self._client.json("POST", "", content=_document(path), headers=headers), "id")
 
     async def find(self, batch: KeptBatch, others: set[str]) -> str | None:
-        """The id of a batch of as many requests that was created at that time."""
-        page = await self._client.json("GET", "", params={"limit": "100"})
-        for row in (row for row in page.get("data") or () if isinstance(row, dict)):
-            number = count(row.get("request_counts"), "processing", *_COUNTS)
-            created = datetime.fromisoformat(text(row, "created_at")).timestamp()
-            if created >= batch.since - _SLACK and number == len(batch.requests) and row.get("id") not in others:
-                return text(row, "id")
-        return None
+        """The id of a batch of as many requests, of several the one that was created nearest to that time."""
+        near, after = dict[str, float](), dict[str, str]()
+        for _ in range(_PAGES):
+            page = await self._client.json("GET", "", params={"limit": "100", **after})
+            rows = [row for row in page.get("data") or () if isinstance(row, dict)]
+            created = [datetime.fromisoformat(text(row, "created_at")).timestamp() - batch.since for row in rows]
+            for row, seconds in zip(rows, created, strict=True):
+                number = count(row.get("request_counts"), "processing", *_COUNTS)
+                if seconds >= -_SLACK and number == len(batch.requests) and row.get("id") not in others:
+                    near[text(row, "id")] = abs(seconds)
+            if not rows or not page.get("has_more") or created[-1] < -_SLACK:
+                break
+            after = {"after_id": text(rows[-1], "id")}
+        return min(near, key=lambda name: near[name], default=None)
 
     async def state(self, batch_id: str) -> BatchState:
         """How far a batch is."""
-        row = await self._client.json("GET", f"/{batch_id}")
+        row = await self._client.json("GET", f"/{part(batch_id)}")
         word = text(row, "processing_status")
         return BatchState(batch_id, word, word == "ended", count(row.get("request_counts"), *_COUNTS), (batch_id,))
 
     async def download(self, state: BatchState, path: Path) -> None:
         """Write the results into a file."""
         # Not from the address that the answer names: the key would go where it points.
-        await self._client.download(f"/{state.id}/results", path)
+        await self._client.download([f"/{part(state.id)}/results"], path)
 
     def read(self, line: bytes) -> tuple[str, LineReply]:
         """The name of a request and its reply."""

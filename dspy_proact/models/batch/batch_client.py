@@ -5,10 +5,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 from dspy import lm15
 
+from dspy_proact.errors import StorageFault
+from dspy_proact.kept import unwritable
 from dspy_proact.models.clients import CONNECT, WireError, bound_body
 from dspy_proact.models.dspy_internals import map_http_error, retry_after_seconds
 
@@ -57,16 +60,21 @@ class BatchClient:
             raise WireError(f"the batch API answered {path} with what is no JSON object")
         return document
 
-    async def download(self, url: str, path: Path, *, more: bool = False) -> None:
-        """Write what is at a path of the API into a file, behind what is in it with `more`."""
-        async with _failures_known(), self._client.stream("GET", f"{self.base}{url}") as response:
-            if response.status_code >= 400:
-                await bound_body(response)
-                raise _error(response, await response.aread())
-            await bound_body(response, _LONGEST_RESULTS)
-            with path.open("ab" if more else "wb") as file:
-                async for chunk in response.aiter_bytes():
-                    file.write(chunk)
+    async def download(self, paths: Iterable[str], file: Path) -> None:
+        """Write what is at paths of the API into a file, each from a new line on; raises a `StorageFault` too."""
+        try:
+            with file.open("wb") as results:
+                for path in paths:
+                    async with _failures_known(), self._client.stream("GET", f"{self.base}{path}") as response:
+                        if response.status_code >= 400:
+                            await bound_body(response)
+                            raise _error(response, await response.aread())
+                        await bound_body(response, _LONGEST_RESULTS)
+                        async for chunk in response.aiter_bytes():
+                            results.write(chunk)
+                    results.write(b"\n")
+        except OSError as error:
+            raise StorageFault(unwritable(file, error)) from error
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -89,6 +97,11 @@ async def pieces(path: Path) -> AsyncIterator[bytes]:
     with path.open("rb") as file:
         while piece := file.read(_PIECE):
             yield piece
+
+
+def part(name: str) -> str:
+    """An id as one part of an address, whatever is in it."""
+    return quote(name, safe="")
 
 
 def text(document: Mapping[str, Any], name: str) -> str:

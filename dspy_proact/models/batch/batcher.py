@@ -13,16 +13,20 @@ provider is asked for it, so that no request is paid for twice.
 """
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dspy import lm15
+
 from dspy_proact.call_observer import BatchProgress, FailedCall
 from dspy_proact.errors import Halt, LimitReached, ProviderDown, RunError, SetupFault, StorageFault
 from dspy_proact.kept import KeptBatch
 from dspy_proact.models.batch.batching import BatchService, BatchState, LineReply
+from dspy_proact.models.clients import LONGEST
 from dspy_proact.models.faults import Caller, understand
 from dspy_proact.models.gate import Gate
 
@@ -39,9 +43,14 @@ _YIELD = 32
 _QUEUE_FULL = ("token_limit_exceeded", "too_many_tasks")
 """OpenAI's codes of a batch that may be created later, or smaller."""
 _NO_BATCHES = "omit `gate.batch`, or name an endpoint that speaks OpenAI's or Anthropic's batches"
-_OTHER_ACCOUNT = "use the key with which it was submitted, or omit `batches.jsonl` to submit its requests anew"
+_GONE = (
+    "use a key of the account that submitted it; if it is gone there, delete batches.jsonl in the run's folder, and "
+    "what has no answer yet is submitted, and billed, anew"
+)
 _TOO_LARGE = b'{"error": {"message": "the request alone is larger than a file of a batch may be"}}'
-_LOST = b'{"error": {"message": "the batch ended without a result of this request"}}'
+_LOST = "the batch ended without a result of this request, as with a closed connection"
+_UNSENT = {"expired": 408, "cancelled": 503, "canceled": 503}
+"""Status of a request without a result, by the state of its batch: it was not answered, and is not billed."""
 MakeService = Callable[[str, Iterable[tuple[str, str]], float], BatchService]
 """Makes the protocol of a provider by the address and the headers of a plain request, and a time limit."""
 
@@ -135,10 +144,12 @@ class Batcher:
         task = asyncio.current_task()
         complete = self._gate.switch.halt is None and not (task and task.cancelling())
         for number in self._finished:
-            # Answers that were given to their requests may not be in the log of calls where a command was stopped.
-            batch, failures = self._followed[number], self._failures.get(number, set())
-            if len(batch.collected) < len(batch.requests) and (complete or failures):
-                self._log.collected(batch, () if complete else failures)
+            # Answers that requests got may not be in the log of calls where a command was stopped. Those for which no
+            # request came, since it was of fewer cases, are for the next one.
+            batch = self._followed[number]
+            used = {*batch.requests} - self._early.keys() if complete else self._failures.get(number, set())
+            if used - batch.collected:
+                self._log.collected(batch, used)
         if self._service is not None:
             await self._service.aclose()
             self._service = None
@@ -156,17 +167,15 @@ class Batcher:
             return False
         if self._forming and (len(self._forming.names) >= most or self._forming.size + length > size):
             self._send_off()
-        if self._forming is None:
-            self._forming = RequestFile(self._log.new_file())
         try:
-            with self._forming.path.open("ab") as file:
-                file.write(line + b"\n")
-        except OSError as error:
-            fault = StorageFault(f"{self._forming.path}: cannot be written: {error.strerror}; free some space")
+            forming = self._forming = self._forming or RequestFile(self._log.new_file())
+            self._log.add_line(forming.path, line)
+        except RunError as error:
+            fault = StorageFault(str(error))
             self._gate.switch.pull(fault)
             raise fault from error
-        self._forming.names.append(name)
-        self._forming.size += length
+        forming.names.append(name)
+        forming.size += length
         self._arrived.set()
         return True
 
@@ -255,19 +264,19 @@ class Batcher:
     async def _create(self, batch: KeptBatch, path: Path, service: BatchService) -> None:
         tried = False
 
-        async def create() -> str:
+        async def create() -> tuple[str, bool]:
             nonlocal tried
-            if tried and (known := await service.find(batch, self._ids)):
-                return known  # the failure came after the creation
+            if tried and (like := await service.find(batch, self._ids)):
+                return like, True  # the failure came after the creation
             tried = True
-            return await service.create(path, batch.file)
+            return await service.create(path, batch.file), False
 
         try:
-            batch_id = await self._surely("the creation of a batch", create)
+            batch_id, guessed = await self._surely("the creation of a batch", create)
         except SetupFault:
-            self._log.collected(batch)
+            self._log.collected(batch, batch.requests)
             raise
-        self._log.created(batch, batch_id)
+        self._log.created(batch, batch_id, guessed=guessed)
         path.unlink(missing_ok=True)
 
     async def _surely(self, what: str, send: Callable[[], Awaitable[T]], mend: str = _NO_BATCHES, times: int = 1) -> T:
@@ -299,74 +308,75 @@ class Batcher:
     @property
     def _ids(self) -> set[str]:
         """The provider's ids of all batches in the log."""
-        return {batch.id for batch in self._log.batches.values() if batch.id}
+        return {name for batch in self._log.batches.values() for name in batch.ids}
 
     # Following
 
     async def _follow(self, batch: KeptBatch, service: BatchService) -> None:
         """Wait for a batch that was submitted, by this command or one before it, and use its results."""
-        if batch.id is None:
-            batch_id = await self._surely("the list of batches", lambda: service.find(batch, self._ids))
-            if batch_id is None:
-                self._drop(batch)
-                return
-            self._log.created(batch, batch_id)
-        batch_id, wait = batch.id or "", self._batching.first_poll
+        while batch.number not in self._finished:
+            if batch.id is None:
+                like = await self._surely("the list of batches", lambda: service.find(batch, self._ids), _GONE)
+                if like is None:
+                    self._finish(batch, SendAgain())
+                    return
+                self._log.created(batch, like, guessed=True)
+            state = await self._end_of(batch, batch.id or "", service)
+            if state.problem:
+                self._refused(batch, state)
+            else:
+                await self._use(batch, state, service)
+
+    async def _end_of(self, batch: KeptBatch, batch_id: str, service: BatchService) -> BatchState:
+        wait = self._batching.first_poll
         while True:
-            state = await self._surely(f"batch {batch_id}", lambda: service.state(batch_id), _OTHER_ACCOUNT, _POLLS)
-            self._polled, self._done[batch.number] = time.time(), state.done
+            state = await self._surely(f"batch {batch_id}", lambda: service.state(batch_id), _GONE, _POLLS)
+            self._polled, self._done[batch.number] = time.time(), max(0, min(state.done, len(batch.requests)))
             self._notify(news=state.ended)
             if state.ended:
                 self._log.ended(batch)
-                break
+                return state
             await self._batching.sleep(wait)
             wait = min(self._batching.longest_poll, 1.5 * wait)
-        if state.problem:
-            self._refused(batch, state)
-        else:
-            await self._use(batch, state, service)
-        self._room.set()
 
     def _refused(self, batch: KeptBatch, state: BatchState) -> None:
         """A batch was refused as a whole: nothing was answered, and nothing is billed."""
-        held = self._held(batch)
-        self._drop(batch, send_again=False)
         if any(code in state.problem for code in _QUEUE_FULL) and len(batch.requests) > 1:
             self._most = max(1, len(batch.requests) // 2)
-            self._fail(SendAgain(), held)
+            self._finish(batch, SendAgain())
             return
+        self._finish(batch)
         raise SetupFault(
             f"{self._caller.whose}: batch {state.id} with {len(batch.requests):,} requests was refused as a whole, and "
             f"nothing of it was answered. The server said: {state.problem!r}"
         )
 
-    def _drop(self, batch: KeptBatch, *, send_again: bool = True) -> None:
-        """A batch is none: its requests are not waited for any more."""
+    def _finish(self, batch: KeptBatch, instead: Exception | None = None) -> None:
+        """A batch is none: its requests are not waited for any more, and end otherwise, if they do."""
         held = self._held(batch)
-        self._log.collected(batch)
+        self._log.collected(batch, batch.requests)
         self._finished.add(batch.number)
-        if send_again:
-            self._fail(SendAgain(), held)
+        self._room.set()
+        if instead:
+            self._fail(instead, held)
 
     def _held(self, batch: KeptBatch) -> list[str]:
         """The requests that are in this batch, and in none after it."""
         return [name for name in batch.requests if self._log.holding(name) is batch]
 
     async def _use(self, batch: KeptBatch, state: BatchState, service: BatchService) -> None:
-        """Give each request of a batch that has ended its reply."""
+        """Give each request of a batch that has ended its reply; of one that only looks like ours, forget its id."""
         path, names = self._log.new_file(), {*self._held(batch)}
         missing, ours, of_others = set(names), {*batch.requests}, 0
-        await self._surely(f"the results of batch {state.id}", lambda: service.download(state, path))
-        failures, start = self._failures.setdefault(batch.number, set()), 0
+        await self._surely(f"the results of batch {state.id}", lambda: service.download(state, path), _GONE)
+        failures, begin = self._failures.setdefault(batch.number, set()), 0
         with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                begin, start = start, start + len(line)
-                try:
-                    name, reply = service.read(line)
-                except (ValueError, LookupError, TypeError, AttributeError):
-                    continue  # an empty line, or one that is damaged: its request has no result
-                of_others += name not in ours
-                if name not in missing:
+            # A line that is longer than any answer is read in pieces, of which none is a result.
+            for number, line in enumerate(iter(lambda: file.readline(LONGEST), b""), start=1):
+                start, begin = begin, begin + len(line)
+                name, reply = self._result(line) or ("", None)
+                of_others += bool(name) and name not in ours
+                if reply is None or name not in missing:
                     continue
                 missing.discard(name)
                 if (future := self._waiting.get(name)) and not future.done():
@@ -375,28 +385,44 @@ class Batcher:
                     self._replied[name] = batch.number
                     future.set_result(reply)
                 else:
-                    self._early[name] = path, begin
+                    self._early[name] = path, start
                 if number % _YIELD == 0:
                     await asyncio.sleep(0)
-        if of_others and missing == names:
-            self._drop(batch)  # it is another command's: Anthropic's are found by their time and size
+        if batch.guessed and of_others and missing == names:
+            batch.id = None  # it is another command's: Anthropic's are searched by their time and size
             return
         self._finished.add(batch.number)
+        self._room.set()
         self._replied = {name: number for name, number in self._replied.items() if number != batch.number}
         for name in missing:
             if (future := self._waiting.get(name)) and not future.done():
-                status = {"expired": 408, "cancelled": 503}.get(state.word, 500)
                 failures.add(name)
-                future.set_result(LineReply(status, _LOST))
+                if status := _UNSENT.get(state.word):
+                    future.set_result(LineReply(status, json.dumps({"error": {"message": _LOST}}).encode()))
+                else:  # it may have been answered and billed, as after a connection that was lost
+                    future.set_exception(lm15.TransportError(_LOST))
+
+    def _result(self, line: bytes) -> tuple[str, LineReply] | None:
+        """The name of a request and its reply, by a line of results; None where it is none, such as an empty one."""
+        assert self._service is not None, "made at the first request"
+        try:
+            name, reply = self._service.read(line)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return None
+        if not isinstance(name, str):
+            return None
+        usual = type(reply.status) is int and (reply.status == _ANSWERED or 400 <= reply.status < 600)
+        return name, reply if usual else LineReply(500, reply.body)
 
     def _early_reply(self, name: str) -> LineReply:
         """A reply that came before its request waited for it."""
         (path, start), batch = self._early.pop(name), self._log.holding(name)
-        assert self._service is not None, "made at the first request"
         assert batch is not None, "it was read of a batch"
         with path.open("rb") as file:
             file.seek(start)
-            reply = self._service.read(file.readline())[1]
+            result = self._result(file.readline(LONGEST))
+        assert result is not None, "it was read before"
+        reply = result[1]
         if reply.status != _ANSWERED:
             self._failures[batch.number].add(name)
         if batch.number not in self._finished:

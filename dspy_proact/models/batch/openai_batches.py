@@ -9,21 +9,23 @@ A batch whose creation was not confirmed is found by its file. https://developer
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 from dspy_proact.kept import KeptBatch
-from dspy_proact.models.batch.batch_client import BatchClient, count, text
+from dspy_proact.models.batch.batch_client import BatchClient, count, part, text
 from dspy_proact.models.batch.batching import BatchState, LineReply
 
 PATH = "/chat/completions"
 _RUNNING = ("validating", "in_progress", "finalizing", "cancelling")
+_ENDED = ("completed", "failed", "expired", "cancelled", "canceled")
+"""Of a batch; in any other state it goes on, unless it has results."""
 _STATUSES = {"expired": 408, "cancelled": 503, "canceled": 503}
 """Of a request that was not answered, by what its code holds: both are asked again."""
-_AS_OPENAI = {"timeout_exceeded": "expired"}
-"""Mistral's word of a batch, as OpenAI's."""
+_AS_OPENAI = {"success": "completed", "timeout_exceeded": "expired", "queued": "validating", "running": "in_progress"}
+"""Mistral's words of a job, as OpenAI's."""
 _PAGES = 20
 """Pages of batches that are searched, each of 100."""
 _SLACK = 300
@@ -81,30 +83,23 @@ class OpenAIBatches:
 
     async def state(self, batch_id: str) -> BatchState:
         """How far a batch is."""
-        row = await self._client.json("GET", f"/batches/{batch_id}")
+        row = await self._client.json("GET", f"/batches/{part(batch_id)}")
         word, counts = text(row, "status"), row.get("request_counts")
         files = [row[name] for name in ("output_file_id", "error_file_id") if isinstance(row.get(name), str)]
         errors: Any = row.get("errors")
         faults = [fault for fault in (errors or {}).get("data") or () if isinstance(fault, dict)]
         sentence = "; ".join(_sentence(fault) for fault in faults[:3])
-        problem = (sentence or "no reason was given") if word == "failed" else ""
-        return BatchState(
-            batch_id, word, word not in _RUNNING, count(counts, "completed", "failed"), tuple(files), problem
-        )
+        return _state(batch_id, word, count(counts, "completed", "failed"), files, sentence)
 
     async def download(self, state: BatchState, path: Path) -> None:
         """Write replies and failures into a file."""
-        path.write_bytes(b"")
-        for file in state.results:
-            await self._client.download(f"/files/{file}/content", path, more=True)
-            with path.open("ab") as end:
-                end.write(b"\n")  # where a file does not end in one
+        await self._client.download([f"/files/{part(file)}/content" for file in state.results], path)
 
     def read(self, line: bytes) -> tuple[str, LineReply]:
         """The name of a request and its reply."""
         row = json.loads(line)
         response, error = row.get("response"), row.get("error")
-        if isinstance(response, dict) and isinstance(response.get("status_code"), int):
+        if isinstance(response, dict) and "status_code" in response:
             body = response.get("body")
             body = {"error": error} if body is None and error else body
             return row["custom_id"], LineReply(response["status_code"], json.dumps(body).encode())
@@ -156,14 +151,19 @@ class MistralBatches(OpenAIBatches):
 
     async def state(self, batch_id: str) -> BatchState:
         """How far a job is."""
-        row = await self._client.json("GET", f"/batch/jobs/{batch_id}")
+        row = await self._client.json("GET", f"/batch/jobs/{part(batch_id)}")
         word = text(row, "status").lower()
-        ended = word not in ("queued", "running", "cancellation_requested")
         files = [row[name] for name in ("output_file", "error_file") if isinstance(row.get(name), str)]
         faults = [str(fault.get("message")) for fault in row.get("errors") or () if isinstance(fault, dict)]
-        problem = ("; ".join(faults[:3]) or "no reason was given") if word == "failed" and not files else ""
         done = count(row, "succeeded_requests", "failed_requests")
-        return BatchState(batch_id, _AS_OPENAI.get(word, word), ended, done, tuple(files), problem)
+        return _state(batch_id, _AS_OPENAI.get(word, word), done, files, "; ".join(faults[:3]))
+
+
+def _state(batch_id: str, word: str, done: int, files: Sequence[str], faults: str) -> BatchState:
+    """How far a batch is, by its state, its files of results, and the faults for which it was refused, if it was."""
+    ended = word in _ENDED or (bool(files) and word not in _RUNNING)
+    problem = (faults or "no reason was given") if word == "failed" and not files else ""
+    return BatchState(batch_id, word, ended, done, tuple(files), problem)
 
 
 def failed(error: Mapping[str, Any]) -> LineReply:

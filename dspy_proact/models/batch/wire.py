@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+import httpx
+from dspy import lm15
 from dspy.lm15 import Request, Response, RouterConfig
 
 from dspy_proact.models.batch.batcher import Batcher, SendAgain
@@ -67,6 +69,8 @@ class BatchLiteLLM(ClosingLiteLLM):
                 except SendAgain as none:  # clients make an error of their own of it
                     missing.append(none)
                     raise
+                except lm15.TransportError as error:
+                    raise httpx.ReadError(str(error)) from error
                 return reply.status, reply.body
 
             token = carrier.set(carry)
