@@ -43,7 +43,7 @@ from dspy_proact.report.numbers import percent
 SEEDS, SHARES = 20, (1.0, 1 / 3)
 ACCUSED = 0.05
 """Of clean corpora, at most."""
-QUICK, QUICK_FAULTS = ("order", "place of the action"), ("two are made for one bottleneck", "nobody could know it")
+QUICK, QUICK_FAULTS = ("order",), ("two are made for one bottleneck", "nobody could know it")
 FINDERS = {"rule": "a rule in code", "auditor": "an honest auditor", "proof": "the proof"}
 EASY = {"tasks.difficulty": "easy", "tasks.per_person": 2, "tasks.distractors": 10}
 MANY = {"tasks.difficulty": "easy", "tasks.per_person": 3, "tasks.distractors": 16}
@@ -221,7 +221,7 @@ def many(people: int) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="two leaks of 34 people, two faults, and a clean one each")
+    parser.add_argument("--quick", action="store_true", help="a leak of 34 people, two faults, and a clean one each")
     parser.add_argument("--only", help="faults of writers with these words, and nothing else")
     options = parser.parse_args()
     if options.only:

@@ -15,8 +15,6 @@ from support.provider import SimulatedProvider
 from dspy_proact.kept import read_requests
 from dspy_proact.runs import RunFolder, read_run
 
-LIMIT = 24
-
 
 def stages(path: Path) -> dict[str, list[str]]:
     """What a run has, without times, marks and order."""
@@ -40,23 +38,26 @@ def numbers(document: dict[str, Any]) -> dict[str, Any]:
     return json.loads(json.dumps(document | {"run": kept}), parse_float=lambda text: f"{float(text):.12g}")
 
 
-@pytest.mark.parametrize("name", ["proactbench", "proactiveagent history", "errands", "probe embedder"])
-def test_eight_shards_at_once_and_merged_are_the_run_of_one_process(proact, tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "limit", "count"),
+    [("proactbench", 24, 8), ("proactiveagent history", 9, 3), ("errands", 9, 3), ("probe embedder", 9, 3)],
+)
+def test_shards_at_once_and_merged_are_the_run_of_one_process(proact, tmp_path, name, limit, count):
     """On a server that answers equal requests alike: cases, events, calls, messages, usage, price and report.
 
     Cases of a chain are together, since each is asked with the answers before it; an agent's calls are many.
     """
     (tmp_path / "tasks").mkdir()
-    write_synthetic(tmp_path / "tasks", 1, LIMIT, Size(items=10, words=20, actions=4))
+    write_synthetic(tmp_path / "tasks", 1, limit, Size(items=10, words=20, actions=4))
     with SimulatedProvider(reply) as provider:
-        run = [Child(command_line, *command(name, tmp_path / "one", provider, LIMIT, 4))]
-        for number in range(1, 9):
-            words = command(name, tmp_path / f"shard-{number}", provider, LIMIT, 2)
-            run.append(Child(command_line, *words, "--shard", f"{number}/8"))
+        run = [Child(command_line, *command(name, tmp_path / "one", provider, limit, 4))]
+        paths = [tmp_path / f"shard-{number}" for number in range(1, count + 1)]
+        for number, path in enumerate(paths, start=1):
+            words = command(name, path, provider, limit, 2)
+            run.append(Child(command_line, *words, "--shard", f"{number}/{count}"))
         endings = [child.ended() for child in run]
         assert {ended.returncode for ended in endings} <= {0, 3}, [ended.stderr for ended in endings]
         sent = provider.received.total()
-        paths = [tmp_path / f"shard-{number}" for number in range(1, 9)]
         keys = [{case.key for case in RunFolder(path).cases()} for path in paths]
         assert sum(map(len, keys)) == len(set().union(*keys)) == len(list(RunFolder(tmp_path / "one").cases()))
         status, out, _ = proact("merge", *paths, "--out", "all", "--json")
@@ -64,7 +65,7 @@ def test_eight_shards_at_once_and_merged_are_the_run_of_one_process(proact, tmp_
         assert stages(tmp_path / "all") == stages(tmp_path / "one")
         reports = [json.loads(proact("report", path, "--json")[1]) for path in ("all", "one")]
         assert numbers(reports[0]) == numbers(reports[1])
-        status, _, err = proact(*command(name, tmp_path / "all", provider, LIMIT, 4))
+        status, _, err = proact(*command(name, tmp_path / "all", provider, limit, 4))
         assert "Nothing to do" in err
         assert provider.received.total() == sent  # the merged run has all
 

@@ -6,6 +6,8 @@ import pytest
 from drivers.script import ROOT, ended, loaded
 from drivers.terminal import table_rows
 
+from dspy_proact.audit.check import AuditCheck
+
 PROGRAM = ROOT / "eval" / "planted_writers_probe.py"
 
 
@@ -23,7 +25,6 @@ def test_each_leak_and_each_fault_is_found(program, tmp_path):
     assert rows["order"][:2] == ["Evidence stands before all other items", "metadata: order"]
     assert rows["order"][2].startswith("found 99")
     assert rows["order"][2].endswith("also all metadata, first items")
-    assert rows["place of the action"][2].startswith("found 9")
     assert clean == "Clean corpora: 0 of 1 accused."
     # Of two people, in each answer: three answers, of each of two rounds, in three attempts.
     always = "36 planted: 36 refused, 6 mended by the stage before, 6 attempts failed, 2 people missing"
@@ -35,9 +36,8 @@ def test_each_leak_and_each_fault_is_found(program, tmp_path):
 
 
 def test_a_leak_that_nothing_finds_ends_the_program_otherwise(program, tmp_path, monkeypatch):
-    harmless = {name: (lambda _: None, finder) for name, (_, finder) in program.LEAKS.items()}
-    monkeypatch.setattr("support.leaky_tasks.LEAKS", harmless)
-    monkeypatch.setattr(program, "QUICK", program.QUICK[:1])
+    unseen = AuditCheck(name=program.LEAKS["order"][1], state="passed", sentence="Nothing to tell by.", tested=1)
+    monkeypatch.setattr(program, "checks_of", lambda corpus, seed: [unseen])
     for name in ("clean", "faults", "clean_writers"):
         monkeypatch.setattr(program, name, lambda *_: True)
     done = ended(program.main, PROGRAM, "--quick", folder=tmp_path)

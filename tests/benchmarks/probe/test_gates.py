@@ -1,6 +1,7 @@
 """What tells evidence or the right action without being read is found, and a corpus without it is not accused."""
 
 import json
+from functools import cache
 
 import pytest
 from probe_files import action, corpus_document, document, email, event, files, in_folder, right, steps, world
@@ -19,9 +20,17 @@ def checks_at(folder):
     return by_name
 
 
-def made(folder, leak=None, seed=0, **size):
-    LeakyCorpus(leak, **{"people": 25, "tasks": 4, **size}).write(folder, seed)
-    return checks_at(folder)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The checks of a corpus that leaks something or nothing; each corpus is made once."""
+
+    @cache
+    def checks(leak=None, people=25, tasks=4):
+        folder = tmp_path_factory.mktemp("corpus")
+        LeakyCorpus(leak, people=people, tasks=tasks).write(folder, 0)
+        return checks_at(folder)
+
+    return checks
 
 
 def failed(checks):
@@ -31,8 +40,8 @@ def failed(checks):
 # Gates
 
 
-def test_a_corpus_that_leaks_nothing_is_accused_of_nothing_and_its_upper_bounds_are_printed(tmp_path):
-    checks = made(tmp_path)
+def test_a_corpus_that_leaks_nothing_is_accused_of_nothing_and_its_upper_bounds_are_printed(made):
+    checks = made()
     assert failed(checks) == set()
     for name in (*METADATA, ACTIONS):
         gate = checks[name]
@@ -47,8 +56,8 @@ def test_a_corpus_that_leaks_nothing_is_accused_of_nothing_and_its_upper_bounds_
 @pytest.mark.parametrize(
     "leak", ["ids that count up", "order", "time of creation", "length", "type", "place of the action"]
 )
-def test_a_leak_is_found_by_the_gate_of_its_aspect(tmp_path, leak):
-    checks = made(tmp_path, leak)
+def test_a_leak_is_found_by_the_gate_of_its_aspect(made, leak):
+    checks = made(leak)
     gate = checks[LEAKS[leak][1]]
     assert gate.state == "failed"
     assert gate.p <= 0.05
@@ -58,24 +67,19 @@ def test_a_leak_is_found_by_the_gate_of_its_aspect(tmp_path, leak):
     assert others == set()
 
 
-def test_p_values_of_gates_are_adjusted_together(tmp_path):
+def test_p_values_of_gates_are_adjusted_together(made):
     """Of 999 exchanges none reaches what the order tells, so that p is .001 before; ten tests or more share the level.
 
     The gate of fields makes no test where no field differs.
     """
-    p = [gate.p for name, gate in made(tmp_path, "order").items() if name in (*METADATA, ACTIONS, *BLIND)]
+    p = [gate.p for name, gate in made("order").items() if name in (*METADATA, ACTIONS, *BLIND)]
     tests = len([one for one in p if one is not None])
     assert tests == len(METADATA) - 1 + 1 + len(BLIND) == 10
     assert min(p_ for p_ in p if p_ is not None) < 0.001 * tests
 
 
-def test_with_fewer_than_100_tasks_or_10_people_no_gate_is_tested(tmp_path):
-    (tmp_path / "few").mkdir()
-    (tmp_path / "alike").mkdir()
-    for checks in (
-        made(tmp_path / "few", "order", people=24, tasks=4),
-        made(tmp_path / "alike", "order", people=9, tasks=12),
-    ):
+def test_with_fewer_than_100_tasks_or_10_people_no_gate_is_tested(made):
+    for checks in (made("order", people=11, tasks=9), made("order", people=9, tasks=12)):
         gates = [checks[name] for name in (*METADATA, ACTIONS, *BLIND)]
         assert {gate.state for gate in gates} == {"not tested"}
         assert all(gate.p is None and gate.estimate is None for gate in gates)
@@ -84,9 +88,9 @@ def test_with_fewer_than_100_tasks_or_10_people_no_gate_is_tested(tmp_path):
 
 
 @pytest.mark.parametrize("people", [4, 5])
-def test_below_five_people_a_rule_has_no_interval(tmp_path, people):
+def test_below_five_people_a_rule_has_no_interval(made, people):
     """Two people who happen to be alike would give one that looks sharp."""
-    checks = made(tmp_path, people=people, tasks=2)
+    checks = made(people=people, tasks=2)
     shown = [checks[name].sentence for name in (*BLIND, *READING)]
     assert {"points (no interval: fewer than 5 people); " in sentence for sentence in shown} == {people < 5}
     assert any("[" in sentence for sentence in shown) == (people == 5)
