@@ -168,7 +168,6 @@ def _list(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
         click.echo("\n]" if shown else "[]")
         return
     shown = matching[: choice.limit or _FEW]
-    run.check_cases(shown)
     print_cases(run, shown, matching, shutil.get_terminal_size().columns, other, choice.search or "")
     if shown:
         beside = ["--beside", choice.beside] if choice.beside else []

@@ -88,22 +88,17 @@ class LoggedRun(RunFolder):
         """That of the run."""
         return self._header.manifest
 
-    def cases(self, check_marks: bool = True) -> Iterator[CaseRecord]:
+    def cases(self) -> Iterator[CaseRecord]:
         """Every case, those with a sample first; raises a `CorpusError` where one was changed."""
         cases = dict[str, tuple[str, CaseRecord]]()
         for source, record in self._records:
             cases.setdefault(record.case.key, (source, record.case))
-        for number, (source, case) in enumerate(cases.values(), start=1):
-            if check_marks:
-                self.require_unchanged(number, case, self._header.manifest, source)
+        for source, case in cases.values():
+            # One without a mark had characters replaced.
+            if case.mark and not case.is_unchanged(self._header.manifest.identity.corpus):
+                raise CorpusError(f"the case {case.key!r} was changed after the export", source=source)
             yield case
         yield from (case for case in self._header.pending if case.key not in cases)
-
-    def require_unchanged(self, number: int, case: CaseRecord, manifest: Manifest, source: str | None = None) -> None:
-        """Raise a `CorpusError` where a case is not what the run wrote; one without a mark had characters replaced."""
-        if case.mark and case.mark != case.marked(manifest.identity.corpus).mark:
-            source = source or f"{self.path}, case {number}"
-            raise CorpusError(f"the case {case.key!r} was changed after the export", source=source)
 
     def events(self) -> Iterator[StageEvent]:
         """Every stage that ended, sample by sample."""

@@ -52,7 +52,7 @@ def export_inspect(folder: RunFolder, summary: Summary, path: Path) -> list[str]
     for call in folder.call_usage():
         if call.key:
             calls[call.key.case, call.key.epoch].append(call)
-    records, models = {case.key: case for case in folder.cases(check_marks=False)}, _models(summary)
+    records, models = {case.key: case for case in folder.cases()}, _models(summary)
     summaries, pending, replaced, keys = list[Any](), set(records), 0, list[str]()
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         for case in exported_cases(summary):

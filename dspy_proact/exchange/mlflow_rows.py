@@ -24,7 +24,7 @@ _LONGEST_TAG = 250
 
 def export_mlflow(folder: RunFolder, summary: Summary, path: Path) -> Sequence[str]:
     """Write a run as rows of MLflow; what is not in it, a line each. A `UsageError` where it cannot be written."""
-    records = {record.key: record for record in folder.cases(check_marks=False)}
+    records = {record.key: record for record in folder.cases()}
     events = latest(folder.events())
     answers = {(key.case, key.epoch): event.answer for key, event in events.items() if key.stage == "response"}
     declared = find_benchmark(summary.benchmark)

@@ -10,7 +10,7 @@ from dspy_proact.kept.call_log import (
     CallLog,
     NoReply,
     StageCalls,
-    marked_lines,
+    marked_calls,
     open_stage,
     open_stage_files,
     read_calls,
@@ -35,17 +35,19 @@ from dspy_proact.kept.claim import (
 from dspy_proact.kept.known_files import write_known
 from dspy_proact.kept.log import (
     Log,
+    LogLine,
     as_text,
     first_fault,
+    mark_of,
+    marked,
     open_to_read,
     read_contents,
     read_lines,
     read_log,
-    read_with_ranges,
+    read_records,
     replacing,
     require_finite,
     unwritable,
-    with_text,
     write_file,
 )
 from dspy_proact.kept.messages import MESSAGES, MessageLog, Request, StoredMessage, read_messages, read_requests

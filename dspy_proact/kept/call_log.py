@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from dspy_proact.calls import LoggedCall, StageKey
 from dspy_proact.errors import RunError, StorageFault
-from dspy_proact.kept.log import Log, as_text, read_with_ranges
+from dspy_proact.kept.log import Log, LogLine, as_text, mark_of, marked, read_lines
 from dspy_proact.kept.messages import MESSAGES, MessageLog, Request
 
 OPEN_STAGES = "open"
@@ -80,7 +80,7 @@ class CallLog:
                 self._remember(call)
                 brief.pop((call.key, call.begun, call.request), None)
             for call in brief.values():  # killed between the two lines
-                self._log.append_text(_line(_without_response(call), self._owner))
+                self._log.append_text(marked(as_text(_without_response(call)), self._owner))
             if self._stored:
                 self._messages = MessageLog(self.path.with_name(MESSAGES))
         except RunError:
@@ -138,7 +138,7 @@ class CallLog:
                 self._write_brief(call)
             elif self._messages and call.role in self._stored:
                 call = kept = call.model_copy(update={"messages": self._messages.add(request())})
-            self._log.append_text(_line(kept, self._owner))
+            self._log.append_text(marked(as_text(kept), self._owner))
         except (RunError, OSError) as error:
             raise StorageFault(str(error)) from error
         self._remember(call, made=True)
@@ -199,7 +199,7 @@ class CallLog:
         path.parent.mkdir(exist_ok=True)
         self._briefs.add(path)
         with Log(path, LoggedCall) as log:
-            log.append_text(_line(call, self._owner))
+            log.append_text(marked(as_text(call), self._owner))
 
     def _remember(self, call: LoggedCall, *, made: bool = False) -> None:
         if not self._replays(call):
@@ -215,20 +215,22 @@ def open_stage_files(path: Path) -> Iterator[Path]:
 
 
 def read_calls(path: Path, owner: str) -> Iterator[LoggedCall]:
-    """The calls in the log of a run or compile with this digest; raises a `RunError` as `marked_lines` does."""
-    return (call for _, _, call in marked_lines(path, owner))
+    """The calls in the log of a run or compile with this digest; raises a `RunError` as `marked_calls` does."""
+    return (call for _, call in marked_calls(path, owner))
 
 
-def marked_lines(path: Path, owner: str) -> Iterator[tuple[int, range, LoggedCall]]:
-    """The calls in the log of a run or compile with this digest, each with its line's number and range of bytes.
+def marked_calls(path: Path, owner: str) -> Iterator[tuple[LogLine, LoggedCall]]:
+    """The calls in the log of a run or compile with this digest, each with its line.
 
     Raises a `RunError` where a line was changed or is of another owner, and as `read_log` does.
     """
-    for number, (span, call) in enumerate(read_with_ranges(path, LoggedCall), start=1):
-        if call.mark != _mark(as_text(call.model_copy(update={"mark": ""})), owner):
+    for line in read_lines(path, LoggedCall):
+        call = line.record(LoggedCall)
+        # An editor may have formatted it anew.
+        if not line.is_marked(owner) and call.mark != mark_of(as_text(call.model_copy(update={"mark": ""})), owner):
             mend = "restore it, or delete it: a call without a line does not count, and is made again only if needed"
-            raise RunError(f"{path}, line {number}: was changed, or is of another run or compile; {mend}")
-        yield number, span, call
+            raise RunError(f"{path}, line {line.number}: was changed, or is of another run or compile; {mend}")
+        yield line, call
 
 
 class NoReply(BaseException):
@@ -295,21 +297,6 @@ _open_stage: ContextVar[StageCalls | None] = ContextVar("dspy_proact_stage", def
 def open_stage() -> StageCalls | None:
     """The stage of a run in whose context this is asked; None elsewhere."""
     return _open_stage.get()
-
-
-_NO_MARK = '""}'
-"""How the text of a call ends that has no mark yet."""
-
-
-def _line(call: LoggedCall, owner: str) -> str:
-    """A call without a mark as its line in the log of this run or compile, which has one."""
-    text = as_text(call)
-    return text.removesuffix(_NO_MARK) + f'"{_mark(text, owner)}"}}'
-
-
-def _mark(text: str, owner: str) -> str:
-    """The mark of a call, by its text without one, in the log of this run or compile."""
-    return hashlib.sha256(f"{owner} {text}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _without_response(call: LoggedCall) -> LoggedCall:

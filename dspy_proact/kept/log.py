@@ -7,17 +7,17 @@ counts. A line that a full disk cuts short is taken back at once, so that two li
 
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import stat
 import threading
 import time
-from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from select import select
-from typing import Any, BinaryIO, Generic, Self, TypeVar
+from typing import Any, BinaryIO, Generic, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, from_json
@@ -159,60 +159,82 @@ def read_log(path: Path, form: type[M]) -> Iterator[M]:
 
     Raises a `RunError` where it cannot be read, or a line before the last is damaged; the message names file and line.
     """
-    return (record for _, record in read_with_ranges(path, form))
+    return (line.record(form) for line in read_lines(path, form))
 
 
-def read_with_ranges(path: Path, form: type[M]) -> Iterator[tuple[range, M]]:
-    """The records of a log as `read_log` gives them, each with the range of its bytes."""
+class LogLine(NamedTuple):
+    """A line of a log."""
+
+    path: Path
+    number: int
+    """Counted from 1."""
+    start: int
+    """The byte of the file at which it begins."""
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """The line as `Log.append_text` takes it."""
+        return self.data.decode().removesuffix("\n")
+
+    def record(self, form: type[M], data: bytes | None = None) -> M:
+        """What it says, or what is left of it in `data`; raises a `RunError` with file, line and field."""
+        try:
+            return form.model_validate_json(self.data if data is None else data)
+        except ValidationError as error:
+            mend = "restore this line, or delete it to go on without it"
+            raise RunError(f"{self.path}, line {self.number}: {first_fault(error)}; {mend}") from error
+
+    def is_marked(self, owner: str) -> bool:
+        """Whether it is letter by letter as `marked` made it for this owner."""
+        rest, _, end = self.data.rpartition(b'"')[0].rpartition(b'"')
+        return _mark(rest + _NO_MARK, owner).encode() == end
+
+
+def read_lines(path: Path, form: type[BaseModel]) -> Iterator[LogLine]:
+    """The lines of a log of this form one by one, as `read_log` reads them."""
     end = 0
     try:
         if path.exists() and not path.is_file():
             raise RunError(f"{path}: cannot be read: not a regular file")
         with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                start, end = end, end + len(line)
-                if line.endswith(b"\n") or _is_record(form, line):
-                    yield range(start, end), _record(path, form, number, line)
+            for number, data in enumerate(file, start=1):
+                start, end = end, end + len(data)
+                if data.endswith(b"\n") or _is_record(form, data):
+                    yield LogLine(path, number, start, data)
     except FileNotFoundError:
         return
     except OSError as error:
         raise RunError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def with_text(path: Path, records: Iterable[tuple[range, M]]) -> Iterator[tuple[str, M]]:
-    """Records of a log with the ranges of their bytes, as `read_with_ranges` gives them, each with its line's text.
-
-    The text is that of `Log.append_text`. Raises a `RunError` where the log cannot be read.
-    """
-    if not path.is_file():  # there is none, or reading it says what it is
-        deque(records, maxlen=0)
-        return
-    try:
-        with path.open("rb") as file:
-            for span, record in records:
-                file.seek(span.start)
-                yield file.read(len(span)).decode().removesuffix("\n"), record
-    except OSError as error:
-        raise RunError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def read_lines(path: Path, form: type[M], starts: Iterable[tuple[int, int]]) -> Iterator[tuple[int, M]]:
-    """Some records of a log with their line numbers; raises `RunError` as `read_log` does."""
+def read_records(path: Path, form: type[M], starts: Iterable[tuple[int, int]]) -> Iterator[M]:
+    """Some records of a log, by the numbers of their lines and where these begin; raises as `read_log` does."""
     try:
         with path.open("rb") as file:
             for number, start in starts:
                 file.seek(start)
-                yield number, _record(path, form, number, file.readline())
+                yield LogLine(path, number, start, file.readline()).record(form)
     except OSError as error:
         raise RunError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _record(path: Path, form: type[M], number: int, line: bytes) -> M:
-    try:
-        return form.model_validate_json(line)
-    except ValidationError as error:
-        mend = "restore this line, or delete it to go on without it"
-        raise RunError(f"{path}, line {number}: {first_fault(error)}; {mend}") from error
+_NO_MARK = b'""}'
+"""How the text of a record ends whose last field is `mark`, before it has one."""
+
+
+def marked(text: str, owner: str) -> str:
+    """The text of a record, whose mark is empty, with its mark in the log of this owner."""
+    return text.removesuffix(_NO_MARK.decode()) + f'"{mark_of(text, owner)}"}}'
+
+
+def mark_of(text: str, owner: str) -> str:
+    """Hash of the text of a record without its mark, and of whose log it is."""
+    return _mark(text.encode("utf-8", "replace"), owner)
+
+
+def _mark(text: bytes, owner: str) -> str:
+    return hashlib.sha256(f"{owner} ".encode() + text).hexdigest()[:16]
 
 
 def _is_record(form: type[BaseModel], line: bytes) -> bool:

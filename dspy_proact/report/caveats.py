@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dspy_proact.report.numbers import counted, listed
+from dspy_proact.runs import StoredView
 from dspy_proact.types import STATEFUL
 
 if TYPE_CHECKING:
@@ -67,11 +68,12 @@ def _unquoted(summary: "Summary") -> Iterator[str]:
 
 
 def _duplicates(summary: "Summary") -> Iterator[str]:
-    """Of what a run kept of its cases; views that are so long that they stay on disk are not compared."""
-    first, again = dict[str, str](), dict[str, str]()
+    """Of what a run kept of its cases; long views that stay in a log of Inspect are not compared."""
+    first, again = dict[tuple[str, str | bytes], str](), dict[str, str]()
     for outcome in summary.outcomes if summary.manifest else ():
-        if isinstance(outcome.view, dict) and outcome.view:
-            content = json.dumps([outcome.stratum, outcome.view], sort_keys=True)
+        view = outcome.view
+        if isinstance(view, StoredView) or (isinstance(view, dict) and view):
+            content = outcome.stratum, view.digest if isinstance(view, StoredView) else json.dumps(view, sort_keys=True)
             if first.setdefault(content, outcome.key) != outcome.key:
                 again.setdefault(outcome.key, first[content])
     if again:

@@ -14,8 +14,9 @@ from dspy_proact.runs.benchmark import (
     require_public,
 )
 from dspy_proact.runs.case_order import limited, seeded_order, select_cases
+from dspy_proact.runs.case_record import CaseRecord, StoredView
 from dspy_proact.runs.causes import cause_lines, causes_of
-from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, controls_of
+from dspy_proact.runs.folder import RunFolder, RunWriter, controls_of
 from dspy_proact.runs.interrupt import orderly_interrupt, run_to_end
 from dspy_proact.runs.ledger import (
     Failure,

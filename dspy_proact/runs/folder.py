@@ -4,12 +4,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack
-from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, field_serializer
+from pydantic import BaseModel
 
 from dspy_proact.calls import Call, CallUsage, LoggedCall, StageKey
 from dspy_proact.errors import RunError, UsageError
@@ -22,9 +21,10 @@ from dspy_proact.kept import (
     CallLog,
     Claim,
     Log,
+    LogLine,
     MessageLog,
     StoredMessage,
-    marked_lines,
+    marked_calls,
     open_stage_files,
     read_batches,
     read_calls,
@@ -32,67 +32,15 @@ from dspy_proact.kept import (
     read_log,
     read_messages,
     read_requests,
-    read_with_ranges,
-    with_text,
 )
 from dspy_proact.plain_text import html_table
 from dspy_proact.runs.benchmark import CONTROL, Case
+from dspy_proact.runs.case_record import CaseRecord, read_cases
 from dspy_proact.runs.ledger import Ledger, StageEvent
 from dspy_proact.runs.manifest import Identity, Manifest, ReusedRun
 from dspy_proact.runs.shard import joined
-from dspy_proact.types import Frozen
 
 Form = TypeVar("Form", bound=BaseModel)
-_LONG = 64 * 1024
-"""Bytes of a line above which its view stays on disk: a thousand such views would fill the memory."""
-
-
-class CaseRecord(Frozen):
-    """One line of `cases.jsonl`."""
-
-    key: str
-    group: str
-    stratum: str
-    view: Mapping[str, Any]
-    meta: dict[str, str | int]
-    mark: str | None = None
-    """Hash of the rest of the line and of the run's corpus; None in runs that are older than marks."""
-
-    @field_serializer("view")
-    def _plain(self, view: Mapping[str, Any]) -> dict[str, Any]:
-        """A long view is read from disk."""
-        return dict(view)
-
-    def marked(self, corpus: str) -> "CaseRecord":
-        """A copy with its mark, in a run on this corpus."""
-        rest = {"key": self.key, "group": self.group, "stratum": self.stratum, "view": dict(self.view)}
-        canonical = json.dumps([corpus, rest | {"meta": self.meta}], sort_keys=True, ensure_ascii=False)
-        # What cannot be encoded is kept as a question mark, and read again as one.
-        return self.model_copy(update={"mark": hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()[:32]})
-
-
-class LongView(Mapping[str, Any]):
-    """A view that stays on disk, at a line of `cases.jsonl`; reading it raises `RunError` if that was changed."""
-
-    def __init__(self, path: Path, number: int, start: int, mark: str | None):
-        self._line = path, number, start, mark
-
-    def __getitem__(self, name: str) -> Any:
-        return _view_at(*self._line)[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_view_at(*self._line))
-
-    def __len__(self) -> int:
-        return len(_view_at(*self._line))
-
-
-@lru_cache(maxsize=4)
-def _view_at(path: Path, number: int, start: int, mark: str | None) -> Mapping[str, Any]:
-    ((_, case),) = read_lines(path, CaseRecord, [(number, start)])
-    if case.mark != mark:
-        raise RunError(f"{path}, line {number}: was changed while it was read; give the same command again")
-    return case.view
 
 
 class RunFolder:
@@ -137,45 +85,29 @@ class RunFolder:
         before = self._claim.check(wanted.identity)
         return _widened(before, wanted, self.path) if before else wanted
 
-    def cases(self, check_marks: bool = True) -> Iterator[CaseRecord]:
-        """Every case that was ever asked for, in the order of asking; a long view stays on disk.
+    def cases(self) -> Iterator[CaseRecord]:
+        """Every case that was ever asked for, in the order of asking; its view is read when it is looked at.
 
-        Without `check_marks`, lines are not compared with their marks, which takes a third of the time at ten thousand;
-        `require_unchanged` then checks what is shown of one. Raises a `RunError` where a line is damaged or changed.
+        Raises a `RunError` where a line is damaged or changed.
         """
-        for number, span, case in self._case_ranges(check_marks):
-            if len(span) > _LONG:
-                view = LongView(self._cases.absolute(), number, span.start, case.mark)
-                yield case.model_copy(update={"view": view})
-            else:
-                yield case
+        return (case for _, case in self._case_lines())
 
-    def _case_ranges(self, check_marks: bool = True) -> Iterator[tuple[int, range, CaseRecord]]:
-        """The cases as `cases` checks them, each with its line's number and range of bytes, and its view in memory."""
+    def _case_lines(self) -> Iterator[tuple[LogLine, CaseRecord]]:
         manifest = self.manifest()
-        strata, marked = {*manifest.strata, *controls_of(manifest)}, False
-        for number, (span, case) in enumerate(read_with_ranges(self._cases, CaseRecord), start=1):
-            marked = marked or case.mark is not None
-            if marked and (check_marks or case.mark is None):
-                self.require_unchanged(number, case, manifest)
+        strata = {*manifest.strata, *controls_of(manifest)}
+        for line, case in read_cases(self._cases, manifest.identity.corpus):
             if case.stratum not in strata:
                 known = ", ".join(manifest.strata)
                 fault = f"the {manifest.nouns.stratum} {case.stratum!r} is none of the run's: {known}"
-                raise RunError(f"{self._cases}, line {number}: {fault}")
-            yield number, span, case
+                raise RunError(f"{self._cases}, line {line.number}: {fault}")
+            yield line, case
 
-    def require_unchanged(self, number: int, case: CaseRecord, manifest: Manifest) -> None:
-        """Raise `RunError` where the case on a line, counted from 1, is not what the run wrote."""
-        if case.mark != case.marked(manifest.identity.corpus).mark:
-            fault = "was changed after the run wrote it; restore the original line"
-            raise RunError(f"{self._cases}, line {number}: {fault}")
-
-    def cases_of(self, keys: Set[str], check_marks: bool = True) -> tuple[CaseRecord, ...]:
+    def cases_of(self, keys: Set[str]) -> tuple[CaseRecord, ...]:
         """Every case, as `cases` gives them; raises a `RunError` where one with events, by these keys, is missing.
 
         Read the events first: a case is kept before its events.
         """
-        cases = tuple(self.cases(check_marks))
+        cases = tuple(self.cases())
         self.require_cases({case.key for case in cases}, keys)
         return cases
 
@@ -250,11 +182,11 @@ class RunFolder:
 
     def case_lines(self) -> Iterator[tuple[str, CaseRecord]]:
         """Every case, as `cases` checks them, with the text of its line."""
-        return with_text(self._cases, ((span, case) for _, span, case in self._case_ranges()))
+        return ((line.text, case) for line, case in self._case_lines())
 
     def event_lines(self, form: type[Form]) -> Iterator[tuple[str, Form]]:
         """Every event, read as this form of it, with the text of its line."""
-        return with_text(self._events, read_with_ranges(self._events, form))
+        return ((line.text, line.record(form)) for line in read_lines(self._events, form))
 
     def call_lines(self) -> Iterator[tuple[str, LoggedCall]]:
         """Every call with the text of its line; raises as `calls` does."""
@@ -267,8 +199,7 @@ class RunFolder:
             yield from ((path.name, line, call) for line, call in self._marked(path))
 
     def _marked(self, path: Path) -> Iterator[tuple[str, LoggedCall]]:
-        lines = marked_lines(path, self.manifest().identity.digest())
-        return with_text(path, ((span, call) for _, span, call in lines))
+        return ((line.text, call) for line, call in marked_calls(path, self.manifest().identity.digest()))
 
     def messages(self) -> Iterator[StoredMessage]:
         """The messages of its requests, as far as they are kept; raises a `RunError` where one was changed."""
@@ -328,7 +259,7 @@ class RunWriter(RunFolder):
                 record = CaseRecord(
                     key=case.key, group=case.group, stratum=case.stratum, view=view, meta=dict(case.meta)
                 )
-                self._case_log.append(record.marked(manifest.identity.corpus))
+                self._case_log.append_text(record.line(manifest.identity.corpus))
 
     def copy_cases(self, lines: Iterable[tuple[str, CaseRecord]]) -> int:
         """Keep cases of another run of this corpus that are not there yet, as their lines are; how many they were."""
@@ -337,10 +268,7 @@ class RunWriter(RunFolder):
             if case.key not in known:
                 known.add(case.key)
                 count += 1
-                if case.mark:
-                    self._case_log.append_text(line)
-                else:
-                    self._case_log.append(case.marked(manifest.identity.corpus))
+                self._case_log.append_text(line if case.mark else case.line(manifest.identity.corpus))
         return count
 
     def copy_messages(self, messages: Iterable[StoredMessage]) -> None:

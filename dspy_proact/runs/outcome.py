@@ -16,8 +16,9 @@ from dspy_proact.errors import RunError
 from dspy_proact.kept import CALLS, first_fault
 from dspy_proact.prompt_counts import PromptCounts
 from dspy_proact.runs.benchmark import CONTROL
+from dspy_proact.runs.case_record import CaseRecord
 from dspy_proact.runs.causes import Cause, causes_of
-from dspy_proact.runs.folder import CaseRecord, RunFolder
+from dspy_proact.runs.folder import RunFolder
 from dspy_proact.runs.ledger import Grading, StageEvent, VerdictRecord
 from dspy_proact.runs.manifest import Manifest
 from dspy_proact.runs.votes import NO_CUTS, Cuts, joint_grade
@@ -298,18 +299,16 @@ class RunRecord:
     """One per case and epoch, epoch by epoch; control cases too, by labels of their own."""
 
 
-def read_run(
-    folder: RunFolder, detail: Callable[[str], type[BaseModel] | None] = lambda _: None, check_marks: bool = True
-) -> RunRecord:
+def read_run(folder: RunFolder, detail: Callable[[str], type[BaseModel] | None] = lambda _: None) -> RunRecord:
     """Read a run, finished or not; raises a `RunError` where it is damaged.
 
     A case is pending until its response and a verdict of every judge were tried, and unscored when everything that was
     asked for was tried and no verdict is there. Where `detail` gives a model for a stratum, details of its verdicts are
-    checked by it; `check_marks` is as in `RunFolder.cases`.
+    checked by it.
     """
     with rare_collections():
         manifest, events = folder.manifest(), LastEvents(folder.events(), folder.call_usage())
-        cases = folder.cases_of(events.cases, check_marks)
+        cases = folder.cases_of(events.cases)
         judges = manifest.identity.judges
         grading: dict[str, tuple[Sequence[str], Cuts]] = {CONTROL: (manifest.control_labels, NO_CUTS)}
         for stratum in manifest.strata:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 
 from dspy_proact.calls import LoggedCall, StageKey
-from dspy_proact.kept import CALLS, CallLog, NoReply, Request, StageCalls, marked_lines, read_lines
+from dspy_proact.kept import CALLS, CallLog, NoReply, Request, StageCalls, marked_calls, read_records
 from dspy_proact.runs.folder import RunFolder
 from dspy_proact.runs.ledger import Grading, Ledger, StageEvent, latest
 from dspy_proact.runs.manifest import Identity
@@ -70,9 +70,9 @@ class ReuseSource:
         self._ledger = Ledger(folder.events(), Grading([*judges], manifest.judge_epochs))
         self._lines = defaultdict[tuple[StageKey, int], list[tuple[int, int]]](list)
         self._cut = set[tuple[StageKey, int, str]]()
-        for number, span, call in marked_lines(self._path, there.digest()):
+        for line, call in marked_calls(self._path, there.digest()):
             if call.key:
-                self._lines[call.key, call.begun].append((number, span.start))
+                self._lines[call.key, call.begun].append((line.number, line.start))
                 if call.response and call.response.get("finish_reason") == "length":
                     self._cut.add((call.key, call.begun, call.role))
 
@@ -85,8 +85,8 @@ class ReuseSource:
 
     def stage(self, key: StageKey, begun: int, log: CallLog) -> ReusedStage:
         """A stage that qualifies, as it is done in the run that takes over, into this log."""
-        lines = read_lines(self._path, LoggedCall, self._lines[key, self._ledger.begun(key)])
-        calls = {call.request: call for _, call in lines if not call.failure}
+        logged = read_records(self._path, LoggedCall, self._lines[key, self._ledger.begun(key)])
+        calls = {call.request: call for call in logged if not call.failure}
         return ReusedStage(log, key, begun, calls, self._limits[key.judge] or {})
 
     def results(self) -> Iterator[StageEvent]:

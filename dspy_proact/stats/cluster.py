@@ -232,9 +232,11 @@ def spread_of(table: Table) -> Spread:
     leverage = 1 / np.sqrt(1 - table.counts / table.totals)
     variance = float(np.sum(np.sum(table.pulls * leverage, axis=1) ** 2))
     weights = leverage / table.totals
-    shared = table.counts * weights / np.sqrt(table.totals)
-    moments = np.diag(np.sum(table.counts * weights**2, axis=1)) - shared @ shared.T
-    return Spread(variance, float(np.trace(moments) ** 2 / np.sum(moments**2)))
+    own, shared = np.sum(table.counts * weights**2, axis=1), table.counts * weights / np.sqrt(table.totals)
+    # Trace, and sum of squares, of diag(own) - shared @ shared.T, which of many thousand groups has no room in memory.
+    trace = np.sum(own) - np.sum(shared**2)
+    squares = np.sum(own**2) - 2 * np.sum(own[:, None] * shared**2) + np.sum((shared.T @ shared) ** 2)
+    return Spread(variance, float(trace**2 / squares))
 
 
 def standard_error(table: Table) -> float:

@@ -1,5 +1,7 @@
 """A run on disk: what is written is read again, whatever kills the writer."""
 
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,7 @@ from builders.riddles import (
 )
 
 from dspy_proact.errors import RunError
-from dspy_proact.runs import CONTROL, Case, RunFolder, RunWriter
-from dspy_proact.runs.folder import LongView
+from dspy_proact.runs import CONTROL, Case, RunFolder, RunWriter, StoredView
 
 AWKWARD = 'line\nfeed, "quotes", \u2028, \x00, \x1b[31m, 漢字 and 🦉'
 """Text that would break a format that is careless about line ends and escapes."""
@@ -53,16 +54,43 @@ def test_cases_and_events_are_read_as_they_were_written(tmp_path: Path):
     assert read.exists
 
 
-def test_a_long_view_stays_on_disk_until_it_is_looked_at(tmp_path: Path):
-    long = Case("long", "g", "RHYME", Riddle(text="word " * 20_000))
-    short, left = written(tmp_path / "run", manifest(), [case("a"), long], EVENTS).cases_of(set())
-    assert (short.view, type(left.view)) == ({"text": "What is a?"}, LongView)
-    assert dict(left.view) == {"text": "word " * 20_000}
-    (left,) = written(tmp_path / "changed", manifest(), [long]).cases_of(set())
-    kept = tmp_path / "changed" / "cases.jsonl"
-    kept.write_text(kept.read_text(encoding="utf-8").replace(left.mark, "0" * len(left.mark)), encoding="utf-8")
-    with pytest.raises(RunError, match="line 1: was changed while it was read"):
-        left.view["text"]
+def test_a_view_stays_on_disk_until_it_is_looked_at(tmp_path: Path):
+    tricky = Riddle(text='word","meta":{}, {"view":1}, ,"view":{"text":"no"},"meta":{"page":2} ' * 9)
+    listed = [case("a"), Case('k,"view":', "g", "RHYME", tricky), case("c"), case("d")]
+    first, second, third, fourth = written(tmp_path / "run", manifest(), listed, EVENTS).cases_of(set())
+    assert type(first.view) is type(second.view) is StoredView
+    assert (dict(first.view), dict(second.view)) == ({"text": "What is a?"}, {"text": tricky.text})
+    kept = tmp_path / "run" / "cases.jsonl"
+    kept.write_text(kept.read_text(encoding="utf-8").replace("What is c", "What is x") + " ", encoding="utf-8")
+    with pytest.raises(RunError, match="line 3: was changed while it was read"):
+        third.view["text"]
+    kept.write_text("  " + kept.read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(RunError, match="line 4: was changed while it was read"):
+        fourth.view["text"]
+
+
+def test_views_of_two_runs_are_equal_by_their_text_and_by_what_they_say(tmp_path: Path):
+    runs = [written(tmp_path / name, manifest(), cases("a", "b")) for name in ("one", "same", "formatted")]
+    kept = tmp_path / "formatted" / "cases.jsonl"
+    kept.write_text(kept.read_text(encoding="utf-8").replace(":", ": "), encoding="utf-8")
+    (one, another), (same, _), (formatted, _) = (run.cases() for run in runs)
+    assert one.view == same.view == formatted.view == {"text": "What is a?"} != another.view
+    digests = [view.digest for view in (one.view, same.view, another.view) if isinstance(view, StoredView)]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_a_run_with_marks_as_they_were_made_at_first_is_read_and_its_changes_are_seen(folder: Path):
+    lines = [json.loads(line) for line in (folder / "cases.jsonl").read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        del line["mark"]
+        rest = json.dumps([manifest().identity.corpus, line], sort_keys=True, ensure_ascii=False)
+        line["mark"] = hashlib.sha256(rest.encode()).hexdigest()[:32]
+    (folder / "cases.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    assert [dict(case.view) for case in RunFolder(folder).cases()] == [{"text": "What is a?"}, {"text": "What is b?"}]
+    lines[1]["view"]["text"] = "What is c?"
+    (folder / "cases.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    with pytest.raises(RunError, match="line 2: was changed after the run wrote it"):
+        list(RunFolder(folder).cases())
 
 
 @pytest.mark.parametrize("name", ["epochs", "judge_epochs"])

@@ -118,6 +118,14 @@ def counted(values: list[float]) -> NDArray[np.float64]:
     return np.array([[value, 1.0] for value in values]).reshape(-1, 2)
 
 
+def test_a_hundred_thousand_groups_have_a_spread():
+    # Of equal groups the degrees of freedom are their number less one, and the variance is s^2 / G: here 100,000 / 4
+    # over 99,999, over 100,000. A matrix of group by group would take 80 GB.
+    scores = np.tile([0.0, 1.0], 50_000)
+    spread = spread_of(tabulate(scores, range(100_000)))
+    assert (spread.df, spread.variance) == pytest.approx((99_999, 0.25 / 99_999))
+
+
 def test_a_mean_has_its_textbook_intervals():
     # .1, .2, .3: SE = .1 / sqrt(3); 95 %: t(2) = 4.302653; 98 %: 6.964557.
     mean = Jackknife.of(counted([0.1, 0.2, 0.3]), [0, 1, 2], ratio)

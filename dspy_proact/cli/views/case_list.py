@@ -39,23 +39,21 @@ _REPHRASED = "rephrased"
 class ShownRun:
     """The run or results file that `show` reads; a `ProactError` where there is neither, or it is damaged.
 
-    To `check` the whole run against tampering and damaged verdicts takes longer than to read it; without, `check_cases`
-    checks the cases that are listed. Outcomes are of every case in every epoch, case by case. Labels go from best to
-    worst, those of control cases after the others.
+    To `check` the verdicts for damage takes the benchmark. Outcomes are of every case in every epoch, case by case.
+    Labels go from best to worst, those of control cases after the others.
     """
 
     def __init__(self, path: Path, check: bool, chosen: BenchmarkChoice):
-        self.path, self._run = path, None
+        self.path = path
         if is_results(path):
             source = chosen.summary(path)
             self.benchmark, self.name, manifest = source.benchmark, source.model_name, None
             outcomes = (*source.outcomes, *source.controls.outcomes)
         else:
-            self._folder = run_at(path)
-            source = manifest = self._folder.manifest()
+            folder = run_at(path)
+            source = manifest = folder.manifest()
             self.benchmark, self.name = manifest.identity.benchmark, manifest.model_name
-            run = read_run(self._folder, *([self._reporting.detail] if check else []), check_marks=check)
-            self._run, outcomes = None if check else run, run.outcomes
+            outcomes = read_run(folder, *([self._reporting.detail] if check else [])).outcomes
         self.nouns, self.embedded = source.nouns, source.embedded
         self.strata = [*source.strata, *(controls_of(manifest) if manifest else [])]
         self.labels_of = dict.fromkeys(source.strata, source.labels)
@@ -69,14 +67,6 @@ class ShownRun:
         from dspy_proact.evaluation.registry import reporting_of  # takes longer than to read ten thousand cases
 
         return reporting_of(self.benchmark)
-
-    def check_cases(self, outcomes: Iterable[Outcome]) -> None:
-        """Raise a `RunError` where one of these cases is not what the run wrote."""
-        if self._run:
-            keys = {outcome.key for outcome in outcomes}
-            for number, case in enumerate(self._run.cases, start=1):
-                if case.key in keys and case.mark:
-                    self._folder.require_unchanged(number, case, self._run.manifest)
 
     @cached_property
     def keys(self) -> list[str]:
