@@ -11,19 +11,16 @@ import argparse
 import asyncio
 import json
 import os
-import re
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
 import aiohttp
 from support import plain_dspy
 from support.fast_server import PROACTBENCH, RESPONSE, VERDICT, requests_of, serving
-from support.scale import on_disk
+from support.scale import finished, on_disk
 
 from dspy_proact import Corpus, Evaluation, Gate, ModelSpec, load_corpus
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
@@ -63,18 +60,6 @@ def corpus_of(triggers: int, folder: Path) -> Corpus:
     return load_corpus(str(folder / "corpus.jsonl"))
 
 
-def finished(command: Sequence[str]) -> tuple[float, float]:
-    """Seconds that a command takes, and the most MiB of memory that Linux counts for it."""
-    began, most = time.perf_counter(), 0
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        while process.poll() is None:
-            status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
-            most = max([most, *map(int, re.findall(r"VmHWM:\s+(\d+) kB", status))])
-            time.sleep(0.05)
-        assert process.returncode == 0, process.stderr and process.stderr.read()
-    return time.perf_counter() - began, most / 1024
-
-
 def compare_commands(address: str, triggers: int, width: int, rounds: int) -> None:
     """Print what `dspy-proact eval` takes beside `dspy.Evaluate`."""
     times, sizes = list[tuple[float, float]](), list[float]()
@@ -95,8 +80,8 @@ def compare_commands(address: str, triggers: int, width: int, rounds: int) -> No
                 for word in (flag, "openai/gpt-4o", f"{flag}-api-base", f"{address}/{role}/v1")
             ]
             run = ["--corpus", f"{name}/corpus.jsonl", "--out", f"{name}/run", "--concurrency", str(width)]
-            ours, size = finished([sys.executable, "-m", "dspy_proact", "eval", *models, *run])
-            plain, _ = finished([sys.executable, plain_dspy.__file__, f"{name}/rows.json", address, str(width)])
+            ours, _, size = finished([sys.executable, "-m", "dspy_proact", "eval", *models, *run])
+            plain, *_ = finished([sys.executable, plain_dspy.__file__, f"{name}/rows.json", address, str(width)])
             times.append((ours, plain))
             sizes.append(size)
     ours, plain = (median(column) for column in zip(*times, strict=True))

@@ -1,8 +1,12 @@
 """What a run at full size takes: time a case, quarter by quarter, and the most memory that the process had by then."""
 
+import os
+import re
 import resource
+import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from dspy_proact import RunFolder
@@ -15,6 +19,21 @@ def tell(what: str, cases: int, noun: str, began: float) -> None:
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 1024)
     item = 1000 * (time.perf_counter() - began) / cases
     print(f"{what}: {item:,.1f} ms a {noun}, at most {most:,.0f} MiB", flush=True)
+
+
+def finished(command: Sequence[str]) -> tuple[float, float, float]:
+    """Seconds and seconds of the processor that a command takes, and the most MiB that Linux counts for it."""
+    (before, began), most = (os.times(), time.perf_counter()), 0
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None:
+            # By usage alone a child begins with the memory of its parent.
+            status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+            most = max([most, *map(int, re.findall(r"VmHWM:\s+(\d+) kB", status))])
+            time.sleep(0.02)
+        assert process.returncode == 0, process.stderr and process.stderr.read()
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return time.perf_counter() - began, used, most / 1024
 
 
 def on_disk(run: Path) -> str:

@@ -109,9 +109,9 @@ MEASURED = {
     "proactivebench_scale": rf"28 samples read: {M}planned.*: {M}answered 1 to 7: {M}answered 8 to 14: {M}"
     rf"answered 15 to 21: {M}answered 22 to 28: {M}.*28 of 28 graded\n{N} images decoded when played\n"
     r".*28 of 28 graded\n0 images decoded when resumed\n$",
-    # The sample has 49 triggers, of which the stand-in fails 32: three copies of it are the first with a hundred.
-    "show_speed": r"96 of 147 triggers, 30 of them above; --limit 96 lists all\."
-    rf".*\n147 triggers, {N} MB: {N} s, {N} s of the processor, {N} MB.*\n98 triggers as eval: {N} s",
+    # The sample has 49 triggers and 15 control turns: 41 copies of 49 are the first with 2,000, 16 of 64 with 1,000.
+    "scale": rf"one: 2,009 cases, .*; epochs: 1,024 cases in two epochs, .*\| report one \| {N} \| {N} \| {N} \|\n.*"
+    rf"\| compare one other \| {N} \| {N} \| {N} \|\n.*export of 147 cases .*\| every-eval-ever \| {N} \| .*\n$",
     "answer_tables": rf"\| csv \| 3,000 \| 3.0 \| .*\| jsonl \| 3,000 \| {N} \| .*\| parquet \| 3,000 \| .*\|\n$",
     "compile_speed": r"\| assistant search \| \d{3}.*\| yes \|",
     "generation_speed": rf"2 dialogues, {N} calls, 8 in flight, 0.02 s latency; longest chain \d\d, \d\d by.*"
