@@ -102,6 +102,15 @@ def refused(proact):
     return call
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """A browser for a file of tests; these skip where there is none."""
+    from drivers.browser import chromium
+
+    with chromium() as running:
+        yield running
+
+
 @pytest.fixture
 def data():
     """The folder of public data; a test that asks for it skips where DSPY_PROACT_DATA does not name it."""

@@ -14,7 +14,10 @@ from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.inspect_run import run_at
 from dspy_proact.evaluation.registry import benchmark_named, benchmarks
-from dspy_proact.report.numbers import counted, document, listed, name_or
+from dspy_proact.plain_text import encodable
+from dspy_proact.report.numbers import counted, document, listed, name_or, percent
+from dspy_proact.report.page.figures import PAGE, one_file, page_text, templates
+from dspy_proact.report.page.scatter import clipped
 from dspy_proact.report.summary import Summary, summarize
 from dspy_proact.stats import Headline
 from dspy_proact.stats.items import ENOUGH_MODELS
@@ -23,6 +26,9 @@ Declared = Benchmark[Any, Any]
 SAMPLE = "sample"
 ORDER: Sequence[State] = ("failed", "reported", "passed", "not tested")
 """The order of checks in reports."""
+_HERE = "dspy_proact.audit"
+_SHOWN = 25
+"""Findings of a check that are open at once on a page."""
 _NAMED = 2
 """Checks that the headline names."""
 _UNTESTED = AuditCheck.not_tested(
@@ -195,9 +201,10 @@ class Audit:
 
     def to_html(self) -> str:
         """One page for a browser that needs no other file."""
-        from dspy_proact.audit.audit_page import audit_page
-
-        return audit_page(self)
+        style = page_text(PAGE, "page.css") + page_text(_HERE, "audit.css")
+        title = f"{clipped(encodable(self.corpus.name), 60)}: audit"
+        shown = {"audit": self, "title": title, "counted": counted, "percent": percent, "most": _SHOWN}
+        return encodable(one_file(templates(_HERE).get_template("audit.html"), style, "", **shown))
 
 
 def auditing_of(declared: Declared) -> Auditing:

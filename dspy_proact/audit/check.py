@@ -1,5 +1,6 @@
 """What one check of a corpus shows, as reports print it and benchmarks' own checks give it."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 from dspy_proact.stats.estimate import Estimate
@@ -34,6 +35,18 @@ class AuditCheck(Frozen):
     """What the state rests on; None where it is counted."""
     p: float | None = None
     """Of the test behind the state, adjusted where several are made; None without one."""
+
+    @classmethod
+    def judged(cls, name: str, sentence: str, tested: int, findings: Iterable[Finding]) -> "AuditCheck":
+        """A check that fails by any finding."""
+        listed = tuple(findings)
+        state: State = "failed" if listed else "passed"
+        return cls(name=name, state=state, sentence=sentence, tested=tested, findings=listed)
+
+    @classmethod
+    def reported(cls, name: str, sentence: str, tested: int, findings: Iterable[Finding] = ()) -> "AuditCheck":
+        """A check without a bar."""
+        return cls(name=name, state="reported", sentence=sentence, tested=tested, findings=tuple(findings))
 
     @classmethod
     def not_tested(cls, name: str, why: str) -> "AuditCheck":

@@ -69,13 +69,10 @@ def _empty(corpus: AuditedCorpus, auditing: Auditing) -> AuditCheck:
         for key, kind, text in texts
         if not words(text)
     ]
-    state, verb = ("failed", "has" if len(findings) == 1 else "have") if findings else ("passed", "is")
-    sentence = (
-        f"{len(findings):,} of {len(texts):,} texts {verb} no word."
-        if findings
-        else f"No text of {len(texts):,} is empty."
-    )
-    return AuditCheck(name="empty texts", state=state, sentence=sentence, tested=len(texts), findings=tuple(findings))
+    sentence = f"No text of {len(texts):,} is empty."
+    if findings:
+        sentence = f"{len(findings):,} of {len(texts):,} texts {'has' if len(findings) == 1 else 'have'} no word."
+    return AuditCheck.judged("empty texts", sentence, len(texts), findings)
 
 
 def _alike(corpus: AuditedCorpus, kind: str) -> AuditCheck:
@@ -85,18 +82,17 @@ def _alike(corpus: AuditedCorpus, kind: str) -> AuditCheck:
     if not pairs:
         return AuditCheck.not_tested(name, f"it takes two {kind}, and the corpus has {len(texts) or 'none'}")
     near = near_duplicates([text for _, text in texts])
-    findings = tuple(
+    findings = [
         Finding(
             key=texts[pair.second][0],
             problem=f"It shares {pair.likeness:.0%} of its three-word sequences with {texts[pair.first][0]}.",
         )
         for pair in near
-    )
+    ]
     bar = f"half or more of their three-word sequences (Jaccard index of at least {ALIKE:g})"
     least = "At least " if len(near) == MOST_PAIRS else ""
     sentence = f"{least}{part_of(len(near), pairs, ('pair', 'pairs'), ('shares', 'share'))} {bar}."
-    state = "failed" if near else "passed"
-    return AuditCheck(name=name, state=state, sentence=sentence, tested=pairs, findings=findings)
+    return AuditCheck.judged(name, sentence, pairs, findings)
 
 
 def _names(corpus: AuditedCorpus) -> AuditCheck:
@@ -113,12 +109,12 @@ def _names(corpus: AuditedCorpus) -> AuditCheck:
     least = max(NAME_GROUPS, int(NAME_SHARE * groups) + 1)
     often = [(name, len(of)) for name, of in holders.items() if len(of) >= least]
     often.sort(key=lambda pair: -pair[1])
-    findings = tuple(
+    findings = [
         Finding(key="", problem=f"{shortened(name)} stands in {count} of {groups} groups.") for name, count in often
-    )
+    ]
     stand = part_of(len(often), len(holders), ("name", "names"), ("stands", "stand"))
     sentence = f"{stand} in at least {least} of {groups} groups."
-    return AuditCheck(name="names", state="reported", sentence=sentence, tested=len(holders), findings=findings)
+    return AuditCheck.reported("names", sentence, len(holders), findings)
 
 
 def _lengths(corpus: AuditedCorpus, kind: str) -> AuditCheck:
@@ -133,7 +129,7 @@ def _lengths(corpus: AuditedCorpus, kind: str) -> AuditCheck:
     )
     if lengths.count == 1:
         sentence = f"One text, of {counted(lengths.least, 'word')}."
-    return AuditCheck(name=name, state="reported", sentence=sentence, tested=lengths.count)
+    return AuditCheck.reported(name, sentence, lengths.count)
 
 
 def _coverage(corpus: AuditedCorpus, auditing: Auditing) -> AuditCheck:
@@ -162,4 +158,4 @@ def _coverage(corpus: AuditedCorpus, auditing: Auditing) -> AuditCheck:
             problem = f"{len(empty)} of {total} cells of {down} and {across} have no case."
             findings.append(Finding(key="", problem=problem))
     sentence = f"{counted(len(cells), 'case')} with {listed(shares)}."
-    return AuditCheck(name="coverage", state="reported", sentence=sentence, tested=len(cells), findings=tuple(findings))
+    return AuditCheck.reported("coverage", sentence, len(cells), findings)

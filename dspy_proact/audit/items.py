@@ -200,7 +200,7 @@ def _difficulty(items: Sequence[AnalysedItem], models: int, nouns: Nouns) -> Aud
     by = "1 model" if models == 1 else f"up to {models:,} models"
     sentence = f"{_of(len(means), len(items), nouns)} {'has' if len(means) == 1 else 'have'} a score, by {by}; "
     sentence += f"mean scores are between {low} and {high} of 100, {middle} in the median."
-    return AuditCheck(name="difficulty", state="reported", sentence=sentence, tested=len(means))
+    return AuditCheck.reported("difficulty", sentence, len(means))
 
 
 def _discrimination(items: Sequence[AnalysedItem], study: ItemStudy, models: int, nouns: Nouns) -> AuditCheck:
@@ -239,7 +239,7 @@ def _at_an_end(items: Sequence[AnalysedItem], study: ItemStudy, end: End, nouns:
     answer = "No" if end == "nobody" else "Every"
     flagged = [item for item in at_end if end in item.figures.flags]
     findings = _findings(flagged, f"{answer} answer of {{0.models}} models passes, which chance seldom leaves.")
-    return AuditCheck(name=name, state="reported", sentence=sentence, tested=len(scored), findings=findings)
+    return AuditCheck.reported(name, sentence, len(scored), findings)
 
 
 def _marked(
@@ -288,7 +288,7 @@ def _dropping(items: Sequence[AnalysedItem], study: ItemStudy, nouns: Nouns) -> 
     name, flagged = "what dropping would change", sum(bool(item.figures.flags) for item in items)
     if not flagged:
         sentence = f"No {nouns.case} is flagged, so that none would be dropped."
-        return AuditCheck(name=name, state="reported", sentence=sentence, tested=len(items))
+        return AuditCheck.reported(name, sentence, len(items))
     sentence = (
         f"Without the {counted(flagged, f'flagged {nouns.case}', f'flagged {nouns.cases}')} the mean score over models "
         f"changes by {points_of(study.change)} points, which can flatter, since the same answers choose what to drop; "

@@ -110,7 +110,6 @@ def evaluate(
     from dspy_proact.cli.views.runs import run_all, run_path, say_of_corpus
     from dspy_proact.evaluation.checks import checked
     from dspy_proact.evaluation.evaluation import Evaluation
-    from dspy_proact.evaluation.people import is_nominal
     from dspy_proact.evaluation.variants import variants_of
 
     answers.require_alone(flags_of(_TESTED, APPS, WORDINGS, ROLES))
@@ -124,11 +123,7 @@ def evaluate(
     if min_kappa is not None:
         _require_kappa(judge_program, min_kappa)
     if fail_under is not None:
-        from dspy_proact.report.least_score import require_points
-
-        require_points("fail_under", fail_under)
-        if is_nominal(declared):
-            raise UsageError("--fail-under: labels without an order have no score; leave it out")
+        _require_score(declared, fail_under)
     variants = (
         [] if answers.file else variants_of(apps.opened(gate.limits, answers.model) or model.specs(EMBEDDED), wordings)
     )
@@ -213,6 +208,15 @@ def _report(
     for path, score in under.items():
         complain(f"{path}: the strict score {100 * score:.1f} is under --fail-under {fail_under:g}")
     return status
+
+
+def _require_score(declared: "Benchmark[Any, Any]", least: float) -> None:
+    from dspy_proact.evaluation.people import is_nominal
+    from dspy_proact.report.least_score import require_points
+
+    require_points("fail_under", least)
+    if is_nominal(declared):
+        raise UsageError("--fail-under: labels without an order have no score; leave it out")
 
 
 def _require_kappa(program: Path | None, least: float) -> None:

@@ -82,6 +82,8 @@ def sheet(
     raters may split the rows, and `report --ratings` estimates what people would have given to all. The column draw
     identifies the draw: --draw with that value writes the same sheet again.
     """
+    from dspy_proact.evaluation.people import is_nominal, parts_of
+    from dspy_proact.evaluation.ratings import items_in
     from dspy_proact.files.rows import read_bytes
     from dspy_proact.files.sheets import ENCODING, LONGEST_CELL, cut_rows
     from dspy_proact.report.numbers import counted
@@ -93,11 +95,8 @@ def sheet(
     declared = chosen.known(*([run] if run else []))
     if (run is None) == (items is None):
         raise UsageError("label sheet takes what is to be rated: either RUN or --items FILE")
-    from dspy_proact.evaluation.people import is_nominal, parts_of
-    from dspy_proact.evaluation.ratings import items_in
-
     drawn: Draw | None = None
-    enough: int | None = None
+    summary: Summary | None = None
     if run is None:
         if draw is not None or disputed:
             flag = "--disputed" if draw is None else "--draw"
@@ -112,26 +111,24 @@ def sheet(
         if not summary.keeps_inputs:
             raise UsageError(f"{run}: holds no inputs, which a rater must read; make it with eval --keep-inputs")
         rated, drawn = _rated_of(declared, summary, draw, disputed)
-        enough = drawn and _enough(summary, drawn.seed)
         of = ["--run", run]
         name = _name_of(run) + (f"--{drawn}" if drawn else "--disputed" if disputed else "")
     text = rating_sheet(rated, declared, draw=drawn)
-    # Else no score follows from a grade.
-    correctable = not is_nominal(declared) and not any(part.name for part in parts_of(declared))
     file = written(text, out or FOLDER / f"{name}.csv", *filter(None, (run, items)), encoding=ENCODING)
     if cut := cut_rows(text):
         long = f"{counted(cut, 'line')} with a cell of more than {LONGEST_CELL:,} characters"
         say(f"{long}, which spreadsheets cut; `label serve` shows all of it.")
     message = f"Fill in annotator and grade in {file}, a copy for each rater."
-    if drawn and correctable and enough and enough <= drawn.count:
-        split = f"{message} Raters may split the rows."
-        say_next(Next.DRAWN, split, benchmark=chosen.words, run=run, file=file)
-        return
-    if drawn and correctable:
+    # Of parts, or of labels without an order, no score follows from a grade.
+    if summary and drawn and not is_nominal(declared) and not any(part.name for part in parts_of(declared)):
+        enough = _enough(summary, drawn.seed)
+        if enough and enough <= drawn.count:
+            split = f"{message} Raters may split the rows."
+            say_next(Next.DRAWN, split, benchmark=chosen.words, run=run, file=file)
+            return
         mend = f"use --draw {enough} or more" if enough else "this run has fewer"
-        nouns = declared.nouns
-        per_stratum = f" per {nouns.stratum}" if len(declared.strata) > 1 else ""
-        say(f"A corrected score takes at least {FEWEST_RATED} rated {nouns.cases}{per_stratum}; {mend}.")
+        per_stratum = f" per {declared.nouns.stratum}" if len(declared.strata) > 1 else ""
+        say(f"A corrected score takes at least {FEWEST_RATED} rated {declared.nouns.cases}{per_stratum}; {mend}.")
     say_next(Next.SHEET_WRITTEN, message, benchmark=chosen.words, items=of, file=file)
 
 

@@ -37,6 +37,69 @@ const rating = (() => {
     return count;
   }
 
+  // Runs one thing at a time, after `count`, says what it is doing in the form, and in the end `done` or the problem.
+  function oneByOne(form, count, done) {
+    const say = (message, problem = "") => {
+      form.querySelector(".state").textContent = message;
+      form.querySelector(".problem").textContent = problem;
+    };
+    let busy = false;
+    return async (what, does) => {
+      if (busy) return;
+      busy = true;
+      count();
+      say(what);
+      try {
+        await does();
+        say("");
+        done();
+      } catch (error) {
+        say("", error.message);
+      } finally {
+        busy = false;
+      }
+    };
+  }
+
+  // Why an item is skipped, as the dialog says that asks; empty where it is not.
+  async function whySkipped(reason) {
+    const dialog = of("skipping"), why = dialog.querySelector("input");
+    why.value = reason;
+    dialog.returnValue = "";
+    dialog.showModal();
+    await new Promise((closed) => { dialog.addEventListener("close", closed, { once: true }); });
+    return dialog.returnValue === "skip" ? why.value.trim() : "";
+  }
+
+  // What keys do outside of a text: `does` by the key, a digit chooses of what the form asks, and Ctrl and Enter save.
+  function pressing(form, does, save, keep, walk = () => false) {
+    const all = { u: () => form.querySelector(".undo")?.click(), t: () => scrollTo({ top: 0 }), "?": () => of("key-list").showModal(), Enter: save, ...does };
+    return (event) => {
+      if (event.altKey || document.querySelector("dialog[open]")) return;
+      if (event.ctrlKey || event.metaKey) {
+        if (event.key === "Enter") { event.preventDefault(); save(); }
+        return;
+      }
+      if (event.target.matches("textarea, input:not([type=radio]), select")) {
+        if (event.key === "Escape") event.target.blur();
+        return;
+      }
+      if (walk(event)) return;
+      const digit = /^[1-9]$/.test(event.key) && form.querySelectorAll(`input[name=${form.dataset.asks}]`)[event.key - 1];
+      const act = all[event.key];
+      if (digit) {
+        event.preventDefault();
+        digit.checked = true;
+        digit.focus({ preventScroll: true });
+        keep();
+        form.querySelector(`.${form.dataset.asks}`).scrollIntoView({ block: "nearest" });
+      } else if (act && !(event.key === "Enter" && event.target.matches("button, a, summary"))) {
+        event.preventDefault();
+        act();
+      }
+    };
+  }
+
   // Binds an item. `send(rating)` keeps a rating, or a skip whose grade is "", and resolves when that is on disk; it
   // rejects with an Error that says why it is not. `undo()` likewise. `drafts` keeps
   // drafts as `kept` does. Returns a function that unbinds.
@@ -51,7 +114,7 @@ const rating = (() => {
     const on = (target, type, does, more = {}) => target && target.addEventListener(type, does, { ...bound, ...more });
     const part = (selector) => form.querySelector(selector);
     const chosen = (field) => part(`input[name=${field}]:checked`);
-    let at = -1, anchor = -1, busy = false;
+    let at = -1, anchor = -1;
 
     // --- the draft
 
@@ -150,6 +213,12 @@ const rating = (() => {
     }
 
     function walk(event) {
+      if (at < 0) return false;
+      step(event);
+      return true;
+    }
+
+    function step(event) {
       const to = {
         ArrowRight: () => at + 1, ArrowLeft: () => at - 1, ArrowDown: () => across(1), ArrowUp: () => across(-1),
         Home: () => 0, End: () => words.length - 1,
@@ -182,24 +251,6 @@ const rating = (() => {
 
     // --- saving
 
-    async function doing(what, does) {
-      if (busy) return;
-      busy = true;
-      count();
-      part(".problem").textContent = "";
-      say(what);
-      try {
-        await does();
-        say("");
-        ending.abort();
-      } catch (error) {
-        part(".problem").textContent = error.message;
-        say("");
-      } finally {
-        busy = false;
-      }
-    }
-
     function give(grade, reason) {
       const { key, confidence, spans, seconds } = draft, skipped = grade === "";
       return doing("Saving …", async () => {
@@ -218,48 +269,17 @@ const rating = (() => {
     }
 
     async function skip() {
-      const dialog = of("skipping"), why = dialog.querySelector("input");
-      why.value = draft.reason;
-      dialog.returnValue = "";
-      dialog.showModal();
-      await new Promise((closed) => { dialog.addEventListener("close", closed, { once: true }); });
-      if (dialog.returnValue === "skip" && why.value.trim()) await give("", why.value.trim());
+      const why = await whySkipped(draft.reason);
+      if (why) await give("", why);
     }
 
-    function pressed(event) {
-      if (event.altKey || document.querySelector("dialog[open]")) return;
-      if (event.ctrlKey || event.metaKey) {
-        if (event.key === "Enter") { event.preventDefault(); save(); }
-        return;
-      }
-      if (event.target.matches("textarea, input:not([type=radio]), select")) {
-        if (event.key === "Escape") event.target.blur();
-        return;
-      }
-      if (at >= 0) { walk(event); return; }
-      const asks = form.dataset.asks, digit = /^[1-9]$/.test(event.key) && form.querySelectorAll(`input[name=${asks}]`)[event.key - 1];
-      const does = {
-        g: () => { form.dataset.asks = "grade"; (chosen("grade") || part("input")).focus(); },
-        r: () => part("textarea")?.focus(),
-        m: () => part(".mark") && beginMarking(),
-        s: () => part(".skip-item")?.click(),
-        u: () => part(".undo")?.click(),
-        t: () => scrollTo({ top: 0 }),
-        v: () => article.querySelector(".response").scrollIntoView({ block: "start" }),
-        "?": () => of("key-list").showModal(),
-        Enter: () => save(),
-      }[event.key];
-      if (digit) {
-        event.preventDefault();
-        digit.checked = true;
-        digit.focus({ preventScroll: true });
-        keep();
-        part(`.${form.dataset.asks}`).scrollIntoView({ block: "nearest" });
-      } else if (does && !(event.key === "Enter" && event.target.matches("button, a, summary"))) {
-        event.preventDefault();
-        does();
-      }
-    }
+    const does = {
+      g: () => { form.dataset.asks = "grade"; (chosen("grade") || part("input")).focus(); },
+      r: () => part("textarea")?.focus(),
+      m: () => part(".mark") && beginMarking(),
+      s: () => part(".skip-item")?.click(),
+      v: () => article.querySelector(".response").scrollIntoView({ block: "start" }),
+    };
 
     for (const field of ["grade", "confidence"]) for (const input of form.querySelectorAll(`input[name=${field}]`)) input.checked = input.value === String(draft[field]);
     if (part("textarea")) part("textarea").value = draft.reason;
@@ -279,11 +299,11 @@ const rating = (() => {
       } else if (word >= 0 && getSelection().isCollapsed && spanOf(word)) unmark(spanOf(word));
     });
     on(text, "pointerup", (event) => { if (event.pointerType === "mouse") setTimeout(markSelected); });
-    on(document, "keydown", pressed);
+    on(document, "keydown", pressing(form, does, save, keep, walk));
     on(document, "selectionchange", () => part(".mark")?.classList.toggle("ready", selected().length > 0));
-    const count = timed(draft, on, keep);
+    const doing = oneByOne(form, timed(draft, on, keep), () => ending.abort());
     return () => ending.abort();
   }
 
-  return { begin, timed, token, kept, draftName };
+  return { begin, timed, token, kept, draftName, oneByOne, whySkipped, pressing };
 })();

@@ -2,8 +2,7 @@
 // stand, a verdict, two questions. What pages.js asks of a form it does alike.
 "use strict";
 rating.begin = (article, send, undo) => {
-  const { kept, draftName, timed, token } = rating;
-  const form = article.querySelector("form"), of = (id) => document.getElementById(id);
+  const { kept, draftName, timed, token, oneByOne, whySkipped, pressing } = rating, form = article.querySelector("form");
   const { item, repeated, study } = article.dataset, name = draftName(study, item, repeated);
   const draft = { key: token(), grade: "", happens: "", reads_like_test: "", reason: "", edits: {}, seconds: 0, ...kept(name) };
   const ending = new AbortController(), bound = { signal: ending.signal };
@@ -12,7 +11,6 @@ rating.begin = (article, send, undo) => {
   const QUESTIONS = ["grade", "happens", "reads_like_test"];
   const MISSING = { grade: "Choose whether it can be used.", happens: "Say whether this could happen.", reads_like_test: "Say whether it reads like a test." };
   const boxes = [...article.querySelectorAll("textarea[data-field]")];
-  let busy = false;
 
   // --- texts
 
@@ -66,28 +64,9 @@ rating.begin = (article, send, undo) => {
     part(".changes").textContent = count ? `${count} changed.` : "";
   }
 
-  function say(message, problem = "") {
-    part(".state").textContent = message;
-    part(".problem").textContent = problem;
-  }
+  const wrong = (problem) => { part(".problem").textContent = problem; };
 
   // --- saving
-
-  async function doing(what, does) {
-    if (busy) return;
-    busy = true;
-    count();
-    say(what);
-    try {
-      await does();
-      say("");
-      ending.abort();
-    } catch (error) {
-      say("", error.message);
-    } finally {
-      busy = false;
-    }
-  }
 
   function give(fields) {
     return doing("Saving …", async () => {
@@ -100,20 +79,16 @@ rating.begin = (article, send, undo) => {
     keep();
     const { grade, happens, reads_like_test, reason, edits } = draft, missing = QUESTIONS.find((field) => !draft[field]);
     const box = part("textarea[name=reason]"), many = Object.keys(edits).length;
-    if (missing) { say("", MISSING[missing]); part(`input[name=${missing}]`).focus(); return; }
-    if (grade === "reject" && !reason.trim()) { say("", "Say why it cannot be used."); box.focus(); return; }
-    if (grade === "edit" && !many) { say("", "Nothing is changed. Edit a text, or choose another answer."); return; }
-    if (grade === "accept" && many) { say("", "Something is changed. Choose Edit, or restore it."); return; }
+    if (missing) { wrong(MISSING[missing]); part(`input[name=${missing}]`).focus(); return; }
+    if (grade === "reject" && !reason.trim()) { wrong("Say why it cannot be used."); box.focus(); return; }
+    if (grade === "edit" && !many) { wrong("Nothing is changed. Edit a text, or choose another answer."); return; }
+    if (grade === "accept" && many) { wrong("Something is changed. Choose Edit, or restore it."); return; }
     give({ grade, happens, reads_like_test, reason, edits: JSON.stringify(grade === "edit" ? edits : {}) });
   }
 
   async function skip() {
-    const dialog = of("skipping"), why = dialog.querySelector("input");
-    why.value = draft.reason;
-    dialog.returnValue = "";
-    dialog.showModal();
-    await new Promise((closed) => { dialog.addEventListener("close", closed, { once: true }); });
-    if (dialog.returnValue === "skip" && why.value.trim()) await give({ grade: "", reason: why.value.trim() });
+    const why = await whySkipped(draft.reason);
+    if (why) await give({ grade: "", reason: why });
   }
 
   // --- keys
@@ -123,38 +98,12 @@ rating.begin = (article, send, undo) => {
     if (box) { open(box); box.focus(); box.scrollIntoView({ block: "center" }); }
   }
 
-  function pressed(event) {
-    if (event.altKey || document.querySelector("dialog[open]")) return;
-    if (event.ctrlKey || event.metaKey) {
-      if (event.key === "Enter") { event.preventDefault(); save(); }
-      return;
-    }
-    if (event.target.matches("textarea, input:not([type=radio])")) {
-      if (event.key === "Escape") event.target.blur();
-      return;
-    }
-    const asks = form.dataset.asks, digit = /^[1-3]$/.test(event.key) && form.querySelectorAll(`input[name=${asks}]`)[event.key - 1];
-    const does = {
-      g: () => { form.dataset.asks = "grade"; (part("input[name=grade]:checked") || part("input")).focus(); },
-      e: nextText,
-      r: () => part("textarea[name=reason]").focus(),
-      s: skip,
-      u: () => part(".undo").click(),
-      t: () => scrollTo({ top: 0 }),
-      "?": () => of("key-list").showModal(),
-      Enter: save,
-    }[event.key];
-    if (digit) {
-      event.preventDefault();
-      digit.checked = true;
-      digit.focus({ preventScroll: true });
-      keep();
-      part(`.${form.dataset.asks}`).scrollIntoView({ block: "nearest" });
-    } else if (does && !(event.key === "Enter" && event.target.matches("button, a, summary"))) {
-      event.preventDefault();
-      does();
-    }
-  }
+  const does = {
+    g: () => { form.dataset.asks = "grade"; (part("input[name=grade]:checked") || part("input")).focus(); },
+    e: nextText,
+    r: () => part("textarea[name=reason]").focus(),
+    s: skip,
+  };
 
   for (const box of boxes) {
     if (box.dataset.field in draft.edits) box.value = draft.edits[box.dataset.field];
@@ -165,14 +114,14 @@ rating.begin = (article, send, undo) => {
   for (const field of QUESTIONS) for (const input of form.querySelectorAll(`input[name=${field}]`)) input.checked = input.value === draft[field];
   part("textarea[name=reason]").value = draft.reason;
   keep();
-  const count = timed(draft, on, keep);
+  const doing = oneByOne(form, timed(draft, on, keep), () => ending.abort());
   on(form, "submit", (event) => { event.preventDefault(); save(); });
   on(form, "change", keep);
   on(part("textarea[name=reason]"), "input", keep);
   on(part(".skip-item"), "click", skip);
   on(part(".undo"), "click", () => doing("Undoing …", undo));
-  on(part(".keys"), "click", () => of("key-list").showModal());
-  on(document, "keydown", pressed);
+  on(part(".keys"), "click", () => document.getElementById("key-list").showModal());
+  on(document, "keydown", pressing(form, does, save, keep));
   on(window, "resize", () => { for (const box of boxes) if (!box.hidden) fit(box); });
   return () => ending.abort();
 };

@@ -127,9 +127,7 @@ def _body(facts: CardFacts) -> Iterator[str]:
     yield f"Benchmark data: it should never be in training data. Canary GUID {record.canary}"
     yield ""
     yield from table_lines(("what", "count"), description.counts)
-    yield ""
-    yield "## Use"
-    yield ""
+    yield from ("", "## Use", "")
     yield "```python"
     yield "from dspy_proact import Evaluation"
     yield ""
@@ -150,17 +148,11 @@ def _body(facts: CardFacts) -> Iterator[str]:
         "`items.jsonl` says which model wrote what, `datasheet.md` answers the questions of Datasheets for Datasets, "
         "`croissant.json` describes the files, and `SHA256SUMS` has their hashes."
     )
-    yield ""
-    yield "## What is known about it"
-    yield ""
+    yield from ("", "## What is known about it", "")
     yield from checked(facts)
-    yield ""
-    yield "## What is held back"
-    yield ""
+    yield from ("", "## What is held back", "")
     yield held_back(facts)
-    yield ""
-    yield "## Licence"
-    yield ""
+    yield from ("", "## Licence", "")
     yield from licences(facts)
     if owner.contact or owner.url:
         yield ""

@@ -3,9 +3,11 @@
 What a person or a model wrote stands in it as code, which no Markdown leaves.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from dspy_proact.generation.maker import Made
+from dspy_proact.plain_text import encodable
 from dspy_proact.publish.markdown import canary_of, code, table_lines, unmarked
 from dspy_proact.report.made import Repair
 from dspy_proact.report.numbers import counted
@@ -17,29 +19,32 @@ ROWS = 20
 """Rows of a table of reasons."""
 
 
-def head_lines(title: str, headline: Headline, made: Made) -> Iterator[str]:
-    """Title, what was shown with its caveats, and the canary."""
-    yield f"# Datasheet: {title}"
-    yield ""
-    yield unmarked(headline.text)
+def made_datasheet(title: str, summary: Any, sections: Mapping[str, Callable[[Any], Iterable[str]]]) -> str:
+    """The datasheet of a corpus: title, what was shown with its caveats, the canary, and the sections.
+
+    Args:
+        title: Of what it is a datasheet.
+        summary: Of the corpus, with its `headline`, and what was made as `corpus.made`.
+        sections: By heading, the lines of each.
+    """
+    headline: Headline = summary.headline
+    lines = [f"# Datasheet: {title}", "", unmarked(headline.text)]
     if headline.caveats:
-        yield ""
-        yield from (f"- {unmarked(caveat)}" for caveat in headline.caveats)
-    yield ""
-    yield f"Benchmark data: it should never be in training data. Canary GUID {canary_of(made.identity)}"
+        lines += ["", *(f"- {unmarked(caveat)}" for caveat in headline.caveats)]
+    canary = canary_of(summary.corpus.made.identity)
+    lines += ["", f"Benchmark data: it should never be in training data. Canary GUID {canary}"]
+    for heading, section in sections.items():
+        lines += ["", f"## {heading}", "", *section(summary)]
+    return encodable("\n".join(lines) + "\n")
 
 
-def making_lines(
-    method: str, models: Mapping[str, Sequence[str]], made: Made, prompts: Mapping[str, str]
-) -> Iterator[str]:
+def making_lines(method: str, corpus: Any) -> Iterator[str]:
     """How it was made: the method in sentences, models by role, seed, identity, and the hash of each stage's prompt."""
-    yield from ("## How it was made", "", method, "")
-    rows = [(role, ", ".join(code(name) for name in names)) for role, names in models.items()]
+    yield from (method, "")
+    rows = [(role, ", ".join(map(code, names))) for role, names in corpus.models.items()]
     yield from table_lines(("role", "model"), rows)
-    yield ""
-    yield f"- Seed: {made.seed}"
-    yield f"- Identity: sha256 {made.identity}"
-    yield from (f"- Prompt of {stage}: sha256 {digest}" for stage, digest in prompts.items())
+    yield from ("", f"- Seed: {corpus.made.seed}", f"- Identity: sha256 {corpus.made.identity}")
+    yield from (f"- Prompt of {stage}: sha256 {digest}" for stage, digest in corpus.prompts.items())
 
 
 def diversity_lines(

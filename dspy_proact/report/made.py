@@ -4,11 +4,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+from markupsafe import Markup
 
 from dspy_proact.plain_text import encodable, folded
 from dspy_proact.report.numbers import counted
+from dspy_proact.report.page.rendered import marked
 from dspy_proact.report.page.scatter import clipped
+from dspy_proact.stand_in import demonstration
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|`[^`]*`")
 _NUMBER = re.compile(r" \d+$")
@@ -58,6 +63,28 @@ def _rules(stage: str, reasons: Sequence[str]) -> set[Rule]:
     return {(_NUMBER.sub("", stage), folded(_QUOTED.sub("…", reason))) for reason in reasons}
 
 
+class MadeReport:
+    """What a report of any corpus has, whose `made` is what came of its slots."""
+
+    corpus: Any
+
+    @property
+    def missing(self) -> int:
+        """Slots without an item."""
+        return max(0, self.corpus.made.missing)
+
+    @cached_property
+    def stand_in(self) -> str:
+        """How a sentence begins where the embedded stand-in took part; else empty."""
+        models = self.corpus.made.models
+        return demonstration((role, identity.model) for role, of in models.items() for identity in of)
+
+    @cached_property
+    def repairs(self) -> list[Repair]:
+        """What broke which rule: what dropped most attempts first."""
+        return repair_rows(self.corpus.made.kept, self.corpus.made.dropped)
+
+
 def commonest_reasons(reasons: Sequence[str]) -> list[tuple[str, int]]:
     """Reasons and how often each is named, the commonest first.
 
@@ -83,17 +110,22 @@ def across(share: float) -> str:
     return f"{100 * share:.1f}%"
 
 
-def writer_lines(answers: Iterable[tuple[str, str, bool]]) -> str:
-    """Who wrote an item, a line for each role and model.
+def written(text: str) -> Markup:
+    """A text as it is written."""
+    return marked(text, [])
+
+
+def writers(kept: Any) -> str:
+    """Who wrote an item: models by role, with how many answers they gave and how many were not accepted.
 
     Args:
-        answers: Of each, role, model, and whether it broke a rule.
+        kept: An item with its `attempt` and `authors`, each with `role`, `model` and the rules that are `broken`.
     """
-    rows = list(answers)
-    again = Counter((role, model) for role, model, broken in rows if broken)
+    count = Counter((author.role, author.model) for author in kept.authors)
+    again = Counter((author.role, author.model) for author in kept.authors if author.broken)
     lines = (
-        f"{role}: {model}, {counted(count, 'answer')}"
+        f"{role}: {model}, {counted(number, 'answer')}"
         + (f", {again[role, model]} not accepted" * bool(again[role, model]))
-        for (role, model), count in Counter((role, model) for role, model, _ in rows).items()
+        for (role, model), number in count.items()
     )
-    return "\n".join(lines)
+    return "\n".join([f"Attempt {kept.attempt}", *lines])

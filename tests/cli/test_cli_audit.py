@@ -5,12 +5,9 @@ from pathlib import Path
 
 import pytest
 from builders.dialogues import jsonl, row
+from drivers.terminal import unwrapped
 
 pytestmark = pytest.mark.usefixtures("proactbench")
-
-
-def flat(text):
-    return " ".join(text.split())
 
 
 def test_findings_are_no_error_and_the_first_few_of_each_check_are_shown(proact):
@@ -18,7 +15,9 @@ def test_findings_are_no_error_and_the_first_few_of_each_check_are_shown(proact)
     Path("mine.jsonl").write_text(jsonl(*twins), encoding="utf-8")
     status, out, err = proact("audit", "mine.jsonl")
     assert status == 0
-    assert "checks fail on mine.jsonl: near duplicates among conversations, near duplicates among rubrics" in flat(out)
+    assert "checks fail on mine.jsonl: near duplicates among conversations, near duplicates among rubrics" in unwrapped(
+        out
+    )
     assert "and 12 more" in out  # of 15 pairs
     assert "Details: --explain" in out
     assert "Next: dspy-proact eval --corpus mine.jsonl" in err
@@ -28,14 +27,14 @@ def test_findings_are_no_error_and_the_first_few_of_each_check_are_shown(proact)
 
 
 def test_checks_that_say_the_same_are_one_entry(proact):
-    text = flat(proact("audit", "sample", "--benchmark", "probe")[1])
+    text = unwrapped(proact("audit", "sample", "--benchmark", "probe")[1])
     assert text.count("A test takes 100 tasks of 10 people") == 1
     assert "metadata: ids, metadata: order, metadata: times" in text
 
 
 def test_one_model_flags_nothing_and_the_audit_says_what_that_takes(proact):
     assert proact("eval", "--out", "run")[0] == 0
-    text = flat(proact("audit", "sample", "run")[1])
+    text = unwrapped(proact("audit", "sample", "run")[1])
     assert "The answers of 1 model flag none of 49 triggers; a correlation with the rest takes 5 models." in text
 
 
@@ -67,15 +66,15 @@ def test_json_and_page_say_the_same(proact):
 def test_what_cannot_be_done_is_refused_in_a_sentence(proact, arguments, message):
     status, out, err = proact("audit", *arguments)
     assert (status, out) == (2, "")
-    assert message in flat(err)
+    assert message in unwrapped(err)
 
 
 def test_the_stand_in_tests_a_corpus_offline_resumes_and_decides_nothing(proact):
     status, out, err = proact("audit", "sample", "--model", "embedded", "--limit", 3, "--out", "tests")
     assert status == 0
     assert "The audit is in tests" in err
-    assert "its figures measure no real model" in flat(out)
-    assert "whether a pass depends on what the user disclosed is not shown" in flat(out)
+    assert "its figures measure no real model" in unwrapped(out)
+    assert "whether a pass depends on what the user disclosed is not shown" in unwrapped(out)
     assert "anchor test:" in out
     before = Path("tests/calls.jsonl").read_bytes()
     assert proact("audit", "sample", "--model", "embedded", "--limit", 3, "--out", "tests")[1] == out

@@ -8,12 +8,9 @@ from pathlib import Path
 
 import pytest
 from builders.made_corpus import made_corpus, middle_share
+from drivers.terminal import unwrapped
 
 pytestmark = pytest.mark.usefixtures("proactbench")
-
-
-def flat(text):
-    return " ".join(text.split())
 
 
 @pytest.fixture
@@ -30,11 +27,11 @@ def test_the_published_folder_is_scored_and_the_held_back_one_as_well_and_neithe
     assert "In mine-published-held-back, never to be published: " in err
     assert "Nobody has reviewed it, and its card says so." in err
     assert "No licence is named" not in err
-    assert "Next: dspy-proact eval --model embedded --corpus mine-published" in flat(err)
+    assert "Next: dspy-proact eval --model embedded --corpus mine-published" in unwrapped(err)
     for name in ("mine-published", "mine-published-held-back"):
         assert proact("eval", "--corpus", name, "--out", f"run-of-{name}")[0] == 0
     _, _, err = proact("optimize", "assistant", "--corpus", "mine-published-held-back", "--dry-run")
-    assert "mine-published-held-back: is held back, so that nothing has learned it" in flat(err)
+    assert "mine-published-held-back: is held back, so that nothing has learned it" in unwrapped(err)
     assert proact("optimize", "assistant", "--corpus", "mine-published", "--dry-run")[0] == 0
 
 
@@ -50,7 +47,7 @@ def test_no_judge_is_tuned_on_a_run_of_what_is_held_back(proact, mine):
         writer.writerows({**row, "grade": "PASS", "annotator": "ann", "confidence": 4} for row in rows)
     status, _, err = proact("optimize", "judge", "--run", "run", "--ratings", "sheet.csv", "--dry-run")
     assert status == 2
-    assert "sheet.csv: is held back, so that nothing has learned it" in flat(err)
+    assert "sheet.csv: is held back, so that nothing has learned it" in unwrapped(err)
 
 
 def test_what_was_published_is_printed_as_json(proact, mine):
@@ -83,5 +80,5 @@ REFUSED = {
 def test_a_fault_is_one_sentence_and_nothing_is_written(proact, mine, words):
     status, _, err = proact("generate", "publish", *shlex.split(words))
     assert status == 2
-    assert REFUSED[words] in flat(err)
+    assert REFUSED[words] in unwrapped(err)
     assert [path.name for path in Path().iterdir()] == ["mine"]

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from drivers.terminal import unwrapped
 from support.visitor import key
 
 from dspy_proact.errors import UsageError
@@ -13,10 +14,6 @@ from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.label.review import open_review
 from dspy_proact.label.reviews import CorpusItem, ReviewStore, ReviewSubmission
 from dspy_proact.label.study import Design
-
-
-def flat(text):
-    return " ".join(text.split())
 
 
 @pytest.fixture
@@ -84,7 +81,9 @@ def test_reviews_are_exported_a_line_each_and_no_command_takes_them_for_ratings(
         )
         store.adjudicate(ReviewSubmission(entry.key, "reject", key(), reason="After all."))
     _, _, err = proact("label", "export", file, "--out", corpus.with_name("reviews.jsonl"))
-    assert (flat(err).startswith("1 review in "), "Next:" in err) == (True, False), "what nobody made is not published"
+    assert (unwrapped(err).startswith("1 review in "), "Next:" in err) == (True, False), (
+        "what nobody made is not published"
+    )
     review, decided = map(json.loads, corpus.with_name("reviews.jsonl").read_text().splitlines())
     assert (review["reviewer"], review["item"], review["edits"]) == ("Ann", entry.case, {"turns.1.user": "Hi."})
     assert (decided["reviewer"], decided["verdict"], decided["decision"]) == ("owner", "reject", True)
@@ -97,8 +96,8 @@ def test_what_was_made_is_published_with_its_reviews_and_rated_by_people_only_in
     mine = tmp_path / "mine"
     made = ["generate", "--benchmark", "probe", "--items", 1, "--proof", "none", "--out", mine]
     assert proact(*made)[0] == 0
-    assert f"{mine}: is a corpus; people review it with --review" in flat(refused("label", "serve", mine))
+    assert f"{mine}: is a corpus; people review it with --review" in unwrapped(refused("label", "serve", mine))
     design = Design(ratings=1, raters=1, repeated=0.0, kind="reviews")
     open_review(file := tmp_path / "mine.reviews.db", benchmark_named("probe"), mine, design).store.close()
     _, _, err = proact("label", "export", file, "--out", out := tmp_path / "reviews.jsonl")
-    assert f"0 reviews in {out}. Next: dspy-proact generate publish {mine} --reviews {out}" in flat(err)
+    assert f"0 reviews in {out}. Next: dspy-proact generate publish {mine} --reviews {out}" in unwrapped(err)

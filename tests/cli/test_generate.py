@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from drivers.terminal import unwrapped
 from fakes.server import Answer
 
 from dspy_proact.benchmarks.proactbench.generation.brief import read_brief
@@ -17,10 +18,6 @@ FILES = {
     *("final_dialogues.jsonl", "items.jsonl"),
 }
 DRAFTS = ("--dialogues", "2", "--proof", "none")
-
-
-def flat(text):
-    return " ".join(text.split())
 
 
 def contents(folder):
@@ -35,8 +32,8 @@ def contents(folder):
 def test_offline_it_makes_six_dialogues_with_proof_and_says_that_they_measure_nothing(proact):
     status, out, err = proact("generate", "--out", "corpus")
     assert status == 0
-    assert "Demonstration with the embedded stand-in, no real model: 6 dialogues, " in flat(out)
-    assert "which measure nothing." in flat(out)
+    assert "Demonstration with the embedded stand-in, no real model: 6 dialogues, " in unwrapped(out)
+    assert "which measure nothing." in unwrapped(out)
     assert {path.name for path in Path("corpus").iterdir()} - {"lock"} == FILES
     rows = [json.loads(line) for line in Path("corpus/final_dialogues.jsonl").read_text("utf-8").splitlines()]
     assert len(rows) == 6
@@ -64,7 +61,7 @@ def test_more_dialogues_keep_those_that_are_made(proact):
     assert after.startswith(before)
     assert len(after.splitlines()) == 3
     status, _, err = proact("generate", *DRAFTS, "--out", "corpus")
-    assert (status, "holds 3 dialogues with" in flat(err)) == (2, True)
+    assert (status, "holds 3 dialogues with" in unwrapped(err)) == (2, True)
 
 
 def test_another_seed_makes_another_corpus_and_is_refused_in_the_same_folder(proact):
@@ -73,7 +70,7 @@ def test_another_seed_makes_another_corpus_and_is_refused_in_the_same_folder(pro
     )
     assert contents("a")["final_dialogues.jsonl"] != contents("b")["final_dialogues.jsonl"]
     status, _, err = proact("generate", *DRAFTS, "--seed", 1, "--out", "a")
-    assert (status, "a: holds another corpus, which differs in seed (0 there, 1 here)" in flat(err)) == (2, True)
+    assert (status, "a: holds another corpus, which differs in seed (0 there, 1 here)" in unwrapped(err)) == (2, True)
 
 
 def test_what_was_made_is_printed_as_json(proact):
@@ -95,7 +92,7 @@ def test_a_dry_run_prices_each_stage_and_makes_nothing(proact):
     status, out, _ = proact("generate", "--dry-run")
     assert status == 0
     for words in ("stage role calls tokens in tokens out USD", "blueprint planner 6 ", "total", "Time: "):
-        assert words in flat(out)
+        assert words in unwrapped(out)
     assert out.endswith("Dry run: no calls were made.\n")
     assert list(Path().iterdir()) == []
     document = json.loads(proact("generate", "--dry-run", "--json")[1])
@@ -145,10 +142,12 @@ def test_the_stand_in_follows_what_it_can_of_a_brief_that_is_set(proact):
 def test_a_limit_ends_it_with_4_and_the_same_command_goes_on(proact):
     status, _, err = proact("generate", *DRAFTS, "--max-calls", 10, "--out", "corpus")
     assert status == 4
-    assert "Results so far are kept in corpus. Repeat the command to go on. Limits count from zero again." in flat(err)
+    assert "Results so far are kept in corpus. Repeat the command to go on. Limits count from zero again." in unwrapped(
+        err
+    )
     assert len(Path("corpus/calls.jsonl").read_text("utf-8").splitlines()) == 10
     early = proact("eval", "--model", "embedded", "--corpus", "corpus")[2]
-    assert "the folder of a corpus that is not finished; repeat the command that started it" in flat(early)
+    assert "the folder of a corpus that is not finished; repeat the command that started it" in unwrapped(early)
     assert proact("generate", *DRAFTS, "--out", "corpus")[0] == 0
     assert proact("generate", *DRAFTS, "--out", "uninterrupted")[0] == 0
     assert contents("corpus")["final_dialogues.jsonl"] == contents("uninterrupted")["final_dialogues.jsonl"]
@@ -170,8 +169,8 @@ def test_a_model_that_refuses_everything_leaves_a_shortfall_with_3_and_the_reaso
     model = ["--model", "openai/any", "--model-api-base", server.assistant]
     status, out, err = proact("generate", "--brief", "brief.toml", *model, *DRAFTS, "--out", "corpus")
     assert status == 3, err
-    assert "6 attempts failed: 6 at scenario: It could not be used (unreadable: one JSON object" in flat(out)
-    assert "For those that are missing: repeat with more --dialogues" in flat(err)
+    assert "6 attempts failed: 6 at scenario: It could not be used (unreadable: one JSON object" in unwrapped(out)
+    assert "For those that are missing: repeat with more --dialogues" in unwrapped(err)
     assert Path("corpus/corpus.html").exists()
 
 
@@ -207,7 +206,7 @@ def test_a_fault_is_one_sentence_before_any_call(proact, words):
     Path("bad.toml").write_text(BRIEF.replace("[product]", "[products]"), encoding="utf-8")
     status, _, err = proact("generate", *shlex.split(words))
     assert status == 2
-    assert REFUSED[words] in flat(err)
+    assert REFUSED[words] in unwrapped(err)
     assert not Path("corpora").exists()
 
 
@@ -215,7 +214,7 @@ def test_a_fault_is_one_sentence_before_any_call(proact, words):
 def test_the_folder_of_a_corpus_is_no_run(proact, verb):
     assert proact("generate", *DRAFTS, "--out", "corpus")[0] == 0
     _, _, err = proact(verb, "corpus")
-    assert "the folder of a corpus that was made; name it as the corpus of `dspy-proact eval`" in flat(err)
+    assert "the folder of a corpus that was made; name it as the corpus of `dspy-proact eval`" in unwrapped(err)
 
 
 # A brief from a page
@@ -232,20 +231,20 @@ def test_the_stand_in_drafts_a_brief_that_is_read_back(proact):
     Path("page.md").write_text(PAGE, encoding="utf-8")
     status, out, err = proact("generate", "brief", "--about", "page.md", "--out", "brief.toml")
     assert (status, out) == (0, "")
-    assert "Read and edit brief.toml. Next: dspy-proact generate --brief brief.toml" in flat(err)
-    assert "name a model with --model for a draft worth editing" in flat(err)
+    assert "Read and edit brief.toml. Next: dspy-proact generate --brief brief.toml" in unwrapped(err)
+    assert "name a model with --model for a draft worth editing" in unwrapped(err)
     brief = read_brief(Path("brief.toml"))
     assert brief.product.text.strip() == PAGE.strip()
     assert "Boats must be back by six." in brief.product.rules
     status, _, err = proact("generate", "brief", "--about", "page.md", "--out", "brief.toml")
-    assert (status, "brief.toml: exists already; name another file, or delete it first" in flat(err)) == (2, True)
+    assert (status, "brief.toml: exists already; name another file, or delete it first" in unwrapped(err)) == (2, True)
     assert proact("generate", "brief", "--about", "page.md")[1] == Path("brief.toml").read_text("utf-8")
 
 
 def test_where_no_brief_is_drafted_it_is_said_where_one_to_edit_is(refused):
     Path("page.md").write_text(PAGE, encoding="utf-8")
     words = ["generate", "brief", "--benchmark", "probe", "--about", "page.md"]
-    assert "edit a copy of the brief.toml in the folder of a corpus that `generate` made" in flat(refused(*words))
+    assert "edit a copy of the brief.toml in the folder of a corpus that `generate` made" in unwrapped(refused(*words))
 
 
 def drafted(**changes):
@@ -295,7 +294,7 @@ def test_a_draft_that_makes_no_brief_is_asked_for_again_with_the_reasons(proact,
     assert '"a free boat",' in out
     assert "which never.offers forbids with 'a train that leaves'" in server.sent[1].messages[-1]["content"]
     status, _, err = draft(proact, server, *[drafted(who=" ")] * 3)
-    assert (status, "no brief can be made of its answers: `who`: should not be blank" in flat(err)) == (2, True)
+    assert (status, "no brief can be made of its answers: `who`: should not be blank" in unwrapped(err)) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +307,7 @@ def test_a_page_of_no_use_is_refused_before_a_call(proact, server, page, message
     status, _, err = proact(
         "generate", "brief", "--about", "page.md", "--model", "openai/any", "--model-api-base", server.assistant
     )
-    assert (status, message in flat(err)) == (2, True)
+    assert (status, message in unwrapped(err)) == (2, True)
     assert server.sent == []
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 expect.set_options(timeout=60_000)  # and not the five seconds that are usual, which a busy machine may take
@@ -121,3 +122,22 @@ def tab(
     with _watched(browser, base, viewport, color_scheme, complaints, **context) as page:
         page.goto(f"{base}{path}")
         yield page
+
+
+def ready(page: Page, counted: str) -> None:
+    """Await the page on which people rate or review that shows how far one is."""
+    expect(page.locator(".count")).to_have_text(counted)
+    page.wait_for_selector("html[data-ready]", state="attached")
+
+
+def press(page: Page, *keys: str) -> None:
+    """Press keys one after another."""
+    for name in keys:
+        page.keyboard.press(name)
+
+
+def usable(page: Page) -> None:
+    """Assert that axe-core finds no violation on a page, and that it is not wider than its window."""
+    result = Axe().run(page)
+    assert result.violations_count == 0, (page.url, result.generate_report())
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")

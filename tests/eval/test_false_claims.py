@@ -17,10 +17,8 @@ def program(monkeypatch):
 
 
 @pytest.mark.nightly
-def test_a_seed_claims_what_is_there_and_nothing_else(program, tmp_path):
-    done = ended(program.main, PROGRAM, "--quick", folder=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    heads, _, *rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in done.stdout.splitlines()]
+def test_a_seed_claims_what_is_there_and_nothing_else(quick):
+    heads, _, *rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in quick.splitlines()]
     assert heads == ["what", "seeds", "found", "95 %", "band", ""]
     assert [row[0].partition(":")[0] for row in rows] == [
         "two raters",

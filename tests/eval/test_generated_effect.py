@@ -1,25 +1,16 @@
 """The program of eval/ on the effect that a made corpus publishes: what it prints, and that it can fail."""
 
 import numpy as np
-import pytest
-from drivers.script import ROOT, loaded, run
+from drivers.script import ROOT
 from drivers.terminal import table_rows
 
 PROGRAM = ROOT / "eval" / "generated_effect.py"
 
 
-@pytest.fixture
-def program():
-    with loaded(PROGRAM) as module:
-        yield module
-
-
-def test_a_small_part_is_within_its_bands(tmp_path):
-    done = run(PROGRAM, "--quick", folder=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_a_small_part_is_within_its_bands(quick):
     kinds, effects, nulls = (
         [dict(zip(heads, row, strict=True)) for row in rows]
-        for heads, rows in split(table_rows(done.stdout), ("kind", "triggers", "triggers"))
+        for heads, rows in split(table_rows(quick), ("kind", "triggers", "triggers"))
     )
     assert [(row["kind"], round(float(row["kept"]))) for row in kinds] == [("good", 78), ("leaky", 20), ("inert", 11)]
     assert [(row["triggers"], row["refused"]) for row in effects if row["triggers"] != "20"] == [

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drivers.script import ROOT, ended, loaded
+from drivers.script import ROOT
 from drivers.terminal import table_rows
 
 from dspy_proact import Estimate
@@ -12,16 +12,8 @@ from dspy_proact import Estimate
 PROGRAM = ROOT / "eval" / "headlines.py"
 
 
-@pytest.fixture(scope="module")
-def program():
-    with loaded(PROGRAM) as module:
-        yield module
-
-
-def test_no_constructed_report_contradicts_itself(program, tmp_path):
-    done = ended(program.main, PROGRAM, "--quick", folder=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert [row[2] for row in table_rows(done.stdout)[2:]] == ["0"] * 4
+def test_no_constructed_report_contradicts_itself(quick):
+    assert [row[2] for row in table_rows(quick)[2:]] == ["0"] * 4
 
 
 def report(program):

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
-from drivers.script import ROOT, ended, loaded
+from drivers.script import ROOT, ended
 from drivers.terminal import table_rows
 
 from dspy_proact.audit.check import AuditCheck
@@ -11,16 +10,8 @@ from dspy_proact.audit.check import AuditCheck
 PROGRAM = ROOT / "eval" / "planted_writers_probe.py"
 
 
-@pytest.fixture(scope="module")
-def program():
-    with loaded(PROGRAM) as program:
-        yield program
-
-
-def test_each_leak_and_each_fault_is_found(program, tmp_path):
-    done = ended(program.main, PROGRAM, "--quick", folder=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    leaks, clean, faults, writers = done.stdout.split("\n\n")
+def test_each_leak_and_each_fault_is_found(quick):
+    leaks, clean, faults, writers = quick.split("\n\n")
     rows = {row[0]: row[1:] for row in table_rows(leaks)[2:]}
     assert rows["order"][:2] == ["Evidence stands before all other items", "metadata: order"]
     assert rows["order"][2].startswith("found 99")

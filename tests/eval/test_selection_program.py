@@ -1,22 +1,14 @@
 """eval/selection.py: in its quick form nothing is out of band, and it can fail."""
 
 import pytest
-from drivers.script import ROOT, ended, loaded
+from drivers.script import ROOT
 
 PROGRAM = ROOT / "eval" / "selection.py"
 
 
-@pytest.fixture
-def program():
-    with loaded(PROGRAM) as program:
-        yield program
-
-
 @pytest.mark.nightly
-def test_what_the_race_chooses_gains_and_claims_nothing_that_is_not_there(program, tmp_path):
-    done = ended(program.main, PROGRAM, "--quick", folder=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "0 out of band" in done.stdout
+def test_what_the_race_chooses_gains_and_claims_nothing_that_is_not_there(quick):
+    assert "0 out of band" in quick
 
 
 def test_a_gain_too_small_and_too_many_calls_are_out_of_band(program):

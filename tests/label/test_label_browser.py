@@ -6,9 +6,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from builders.attack import ATTACK
-from drivers.browser import chromium, tab
+from drivers.browser import press, ready, tab, usable
 from drivers.child import Child, command_line
 from drivers.labelling import collected, item, joined, label_serve, practice, rating, serving
 from playwright.sync_api import expect
@@ -21,23 +20,6 @@ from dspy_proact.label.study import PREFERENCE, practice_of
 LEVELS = ("PASS", "PARTIAL", "FAIL")
 OWN = {"accept_downloads": False}
 """Asked of a tab that is closed, whose clock is moved, or that goes on with cookies: it has a context of its own."""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
-
-
-def ready(page, counted):
-    """Await the page that shows how far one is."""
-    expect(page.locator(".count")).to_have_text(counted)
-    page.wait_for_selector("html[data-ready]", state="attached")
-
-
-def press(page, *keys):
-    for name in keys:
-        page.keyboard.press(name)
 
 
 def did(folder, *words):
@@ -283,12 +265,6 @@ def test_what_was_typed_stays_in_the_page_until_it_is_kept(browser, tmp_path):
         press(page, "Control+Enter", "Enter")  # a grade is chosen, and this dialog keeps a skip alone
         expect(page.locator("h1")).to_have_text("Thank you, Ann")
         assert [slot.state for slot in served.store.slate(1)] == ["rated", "skipped"]
-
-
-def usable(page):
-    result = Axe().run(page)
-    assert result.violations_count == 0, (page.url, result.generate_report())
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
 def test_everybody_can_use_the_pages(browser, tmp_path):

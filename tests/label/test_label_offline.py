@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from builders.attack import ATTACK
 from builders.runs import run_of, trigger
-from drivers.browser import ARGUMENTS, chromium, executable, visit
+from drivers.browser import ARGUMENTS, executable, visit
 from drivers.labelling import collected, item
 from drivers.terminal import unwrapped
 from playwright.sync_api import Error, expect
@@ -21,12 +21,6 @@ from dspy_proact.label.study import Design, Study, StudyRun, items_of, pairs_of,
 
 TEXT = "Label the boxes \U0001f4e6 today. Then call Ann."
 CASES = [trigger(f"d{number}", scenario=f"S{number}") for number in range(3)]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture

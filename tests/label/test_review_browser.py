@@ -7,37 +7,14 @@ import signal
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from builders.attack import ATTACK
-from drivers.browser import chromium, tab
+from drivers.browser import press, ready, tab, usable
 from drivers.child import Child, command_line
 from drivers.labelling import joined, label_serve, serving
 from drivers.reviewing import review, review_item, reviewed
 from playwright.sync_api import expect
 
 from dspy_proact.label.reviews import reviews_of
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
-
-
-def ready(page, counted):
-    expect(page.locator(".count")).to_have_text(counted)
-    page.wait_for_selector("html[data-ready]", state="attached")
-
-
-def press(page, *keys):
-    for name in keys:
-        page.keyboard.press(name)
-
-
-def usable(page):
-    result = Axe().run(page)
-    assert result.violations_count == 0, (page.url, result.generate_report())
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
 def join(page, name):

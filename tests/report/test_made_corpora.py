@@ -2,7 +2,9 @@
 
 from types import SimpleNamespace
 
-from dspy_proact.report.made import Repair, commonest_reasons, repair_rows, shortfall, writer_lines
+from dspy_proact.generation.attempt import Mend
+from dspy_proact.generation.maker import Dropped
+from dspy_proact.report.made import Repair, commonest_reasons, repair_rows, shortfall, writers
 
 
 def test_rules_are_sorted_by_what_they_cost_dropped_attempts_first():
@@ -29,5 +31,22 @@ def test_reasons_that_differ_in_numbers_alone_are_counted_as_the_first_of_them()
 
 
 def test_writers_stand_by_role_and_model_with_the_answers_that_were_not_accepted():
-    answers = [("planner", "one", False), ("planner", "one", True), ("judge", "two", False)]
-    assert writer_lines(answers) == "planner: one, 2 answers, 1 not accepted\njudge: two, 1 answer"
+    answers = [("planner", "one", ()), ("planner", "one", ("long",)), ("judge", "two", ())]
+    authors = [SimpleNamespace(role=role, model=model, broken=broken) for role, model, broken in answers]
+    shown = writers(SimpleNamespace(attempt=2, authors=authors))
+    assert shown == "Attempt 2\nplanner: one, 2 answers, 1 not accepted\njudge: two, 1 answer"
+
+
+def test_one_rule_at_several_parts_of_an_item_is_one_row_whatever_its_numbers_and_quotes():
+    reasons = ("Item 1 has no passage for 'due'.", "Item 2 has no passage for 'holder'.")
+    dropped = [
+        Dropped(slot=1, attempt=number, stage=f"evidence {number}", reasons=reasons[number - 1 : number], authors=())
+        for number in (1, 2)
+    ]
+    mended = Dropped(
+        slot=2, attempt=1, stage="plan", reasons=(), authors=(), mends=(Mend(stage="x 3", reasons=("y",)),)
+    )
+    rows = repair_rows([], [*dropped, mended])
+    (evidence,) = [row for row in rows if row.stage == "evidence"]
+    assert (evidence.dropped, "passage for …" in evidence.rule) == (2, True)
+    assert [(row.stage, row.rule, row.mended) for row in rows if row.mended] == [("x", "y", 1)]

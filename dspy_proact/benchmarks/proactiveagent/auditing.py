@@ -51,14 +51,9 @@ def _checks(corpus: AuditedCorpus) -> Iterator[AuditCheck]:
         if _earlier(now.time, before.time)
     ]
     # The evaluator of the authors goes by the order too, and three of their traces have such a time.
-    sentence = f"{part_of(len(back), turns, ('event', 'events'))} an earlier "
-    yield AuditCheck(
-        name="order of time",
-        state="reported",
-        sentence=f"{sentence}time than the one before; the order of the file counts.",
-        tested=turns,
-        findings=tuple(back),
-    )
+    has = part_of(len(back), turns, ("event", "events"))
+    sentence = f"{has} an earlier time than the one before; the order of the file counts."
+    yield AuditCheck.reported("order of time", sentence, turns, back)
     repeated = list[Finding]()
     for trace in traces:
         texts = {" ".join(words(event.event)): event.event for event in reversed(trace.events)}
@@ -68,28 +63,17 @@ def _checks(corpus: AuditedCorpus) -> Iterator[AuditCheck]:
             for text, count in counts.items()
             if count > 1
         ]
-    count = len({finding.key for finding in repeated})
-    yield AuditCheck(
-        name="repeated events",
-        state="reported",
-        sentence=f"{part_of(count, len(traces), ('trace', 'traces'))} an event more than once.",
-        tested=turns,
-        findings=tuple(repeated),
-    )
+    has = part_of(len({finding.key for finding in repeated}), len(traces), ("trace", "traces"))
+    yield AuditCheck.reported("repeated events", f"{has} an event more than once.", turns, repeated)
     window = ProactiveAgentSettings().window
     long = [
         Finding(key=trace.name, problem=f"It has {len(trace.events)} events.")
         for trace in traces
         if len(trace.events) > window
     ]
-    sentence = f"{part_of(len(long), len(traces), ('trace', 'traces'), ('is', 'are'))} longer "
-    yield AuditCheck(
-        name="window",
-        state="reported",
-        sentence=f"{sentence}than the {window} events that agents see by default.",
-        tested=len(traces),
-        findings=tuple(long),
-    )
+    longer = part_of(len(long), len(traces), ("trace", "traces"), ("is", "are"))
+    sentence = f"{longer} longer than the {window} events that agents see by default."
+    yield AuditCheck.reported("window", sentence, len(traces), long)
 
 
 def _earlier(time: str, other: str) -> bool:

@@ -66,12 +66,8 @@ def _twins(entries: list[tuple[Case, Entry]]) -> AuditCheck:
         if (before := first.setdefault(shown, case.key)) != case.key:
             findings.append(Finding(key=case.key, problem=f"It asks the same about the same image as {before}."))
     ask = part_of(len(findings), len(entries), ("sample", "samples"), ("asks", "ask"))
-    return AuditCheck(
-        name="repeated samples",
-        state="failed" if findings else "passed",
-        sentence=f"{ask} the same about the same image as another.",
-        tested=len(entries),
-        findings=tuple(findings),
+    return AuditCheck.judged(
+        "repeated samples", f"{ask} the same about the same image as another.", len(entries), findings
     )
 
 
@@ -84,12 +80,8 @@ def _revealed(entries: list[tuple[Case, Entry]]) -> AuditCheck:
         if held == [entry.answer]:
             findings.append(Finding(key=case.key, problem="Its question holds the right answer and no other."))
     hold = part_of(len(findings), len(entries), ("question", "questions"), ("holds", "hold"))
-    return AuditCheck(
-        name="answers in questions",
-        state="failed" if findings else "passed",
-        sentence=f"{hold} the right answer and no other category.",
-        tested=len(entries),
-        findings=tuple(findings),
+    return AuditCheck.judged(
+        "answers in questions", f"{hold} the right answer and no other category.", len(entries), findings
     )
 
 
@@ -110,9 +102,7 @@ def _answer_positions(entries: list[tuple[Case, Entry]]) -> AuditCheck:
         f"In {len(findings) or 'none'} of {counted(len(tested), 'environment')} with {_ENOUGH} samples or more, the "
         "right answer is always at one position in the file; programs see the options in another order."
     )
-    return AuditCheck(
-        name="position of the answer", state="reported", sentence=sentence, tested=len(tested), findings=findings
-    )
+    return AuditCheck.reported("position of the answer", sentence, len(tested), findings)
 
 
 def _commonest(entries: list[tuple[Case, Entry]]) -> AuditCheck:
@@ -127,4 +117,4 @@ def _commonest(entries: list[tuple[Case, Entry]]) -> AuditCheck:
     sentence = (
         f"Always giving the commonest answer is right most often in {name}: in {shares[name]:.0%} of its samples."
     )
-    return AuditCheck(name="commonest answer", state="reported", sentence=sentence, tested=len(entries))
+    return AuditCheck.reported("commonest answer", sentence, len(entries))

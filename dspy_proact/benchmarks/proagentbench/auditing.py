@@ -66,7 +66,7 @@ def _checks(corpus: AuditedCorpus) -> Iterator[AuditCheck]:
     share = len(wanted) / len(cases)
     sought = f"Help was sought at {len(wanted)} of {counted(len(cases), 'moment')}, {share:.0%}"
     sentence = f"{sought}; a program that always helps is right as often."
-    yield AuditCheck(name="balance", state="reported", sentence=sentence, tested=len(cases))
+    yield AuditCheck.reported("balance", sentence, len(cases))
 
 
 def _labels(wanted: list[Case]) -> AuditCheck:
@@ -106,10 +106,6 @@ def _queries(wanted: list[Case]) -> AuditCheck:
         return AuditCheck.not_tested("queries in what is shown", "no query of three words or more is known")
     verbs = "has half or more of its", "have half or more of their"
     repeat = part_of(len(findings), tested, ("query", "queries"), verbs)
-    return AuditCheck(
-        name="queries in what is shown",
-        state="reported",
-        sentence=f"{repeat} three-word sequences in what is shown before.",
-        tested=tested,
-        findings=tuple(findings),
+    return AuditCheck.reported(
+        "queries in what is shown", f"{repeat} three-word sequences in what is shown before.", tested, findings
     )

@@ -86,13 +86,7 @@ def _repeated_items(tasks: tuple[Case, ...]) -> AuditCheck:
             problem = f"{shown(one)} and {shown(other)} share {pair.likeness:.0%} of their three-word sequences{kind}."
             findings.append(Finding(key=case.key, problem=problem))
     least = "At least " if len(findings) == MOST_PAIRS else ""
-    sentence = (
-        f"{least}{counted(len(findings), 'pair') if findings else 'No pair'} of {counted(count, 'item')} of a task "
-    )
-    return AuditCheck(
-        name="near duplicates among items",
-        state="failed" if findings else "passed",
-        sentence=f"{sentence}{'shares' if len(findings) < 2 else 'share'} half or more of their three-word sequences.",
-        tested=count,
-        findings=tuple(findings),
-    )
+    pairs = f"{least}{counted(len(findings), 'pair') if findings else 'No pair'} of {counted(count, 'item')} of a task"
+    share = "shares" if len(findings) < 2 else "share"
+    sentence = f"{pairs} {share} half or more of their three-word sequences."
+    return AuditCheck.judged("near duplicates among items", sentence, count, findings)

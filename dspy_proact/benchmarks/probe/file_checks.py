@@ -121,9 +121,7 @@ class FileChecks:
         tasks, count = len(self._tasks), len(self._twins)
         sentence = f"{count:,} of {counted(tasks, 'task')} {'has' if count == 1 else 'have'} another action with "
         sentence += "the type and the parameters of the right one; code cannot tell whether that resolves it, too."
-        yield AuditCheck(
-            name="actions alike", state="reported", sentence=sentence, tested=tasks, findings=tuple(self._twins)
-        )
+        yield AuditCheck.reported("actions alike", sentence, tasks, self._twins)
 
     def _check_ids(self) -> AuditCheck:
         usual = {kind: forms.most_common(1)[0][0] for kind, forms in self._forms.items()}
@@ -146,8 +144,7 @@ class FileChecks:
         if problems:
             sentence = f"Of {counted(total, 'id')}, {listed(problems)}."
         findings += self._titled
-        state = "failed" if findings else "passed"
-        return AuditCheck(name="form of ids", state=state, sentence=sentence, tested=total, findings=tuple(findings))
+        return AuditCheck.judged("form of ids", sentence, total, findings)
 
     def _check_fields(self) -> AuditCheck:
         findings = [*self._input]
@@ -171,10 +168,7 @@ class FileChecks:
         if findings:
             tells = "thing tells" if len(findings) == 1 else "things tell"
             sentence = f"{tasks_of}, {len(findings):,} {tells} evidence or the right action by a field."
-        state = "failed" if findings else "passed"
-        return AuditCheck(
-            name="fields of evidence", state=state, sentence=sentence, tested=tasks, findings=tuple(findings)
-        )
+        return AuditCheck.judged("fields of evidence", sentence, tasks, findings)
 
     def _check_order(self) -> AuditCheck:
         """Whether the tasks of a person have the items that they share in one order."""
@@ -194,7 +188,7 @@ class FileChecks:
         have = part_of(len(findings), pairs, ("pair of tasks", "pairs of tasks"))
         sentence = f"{have} the shared items in different orders."
         # Another order in the next task tells a program nothing, which sees one.
-        return AuditCheck(name=name, state="reported", sentence=sentence, tested=pairs, findings=tuple(findings))
+        return AuditCheck.reported(name, sentence, pairs, findings)
 
     def _check_values(self) -> AuditCheck:
         missing, parts = len(self._missing), list[str]()

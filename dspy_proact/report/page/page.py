@@ -3,9 +3,10 @@
 The data of the cases are put together in `cases`, the numbers here, in `_Page`. What others wrote is never obeyed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -21,7 +22,7 @@ from dspy_proact.report.headline import comparison_headline, headline
 from dspy_proact.report.leaderboard import Leaderboard, leaderboard, own_name
 from dspy_proact.report.leaderboard_text import leaderboard_document, legend
 from dspy_proact.report.measured import SMALL
-from dspy_proact.report.numbers import letter, share
+from dspy_proact.report.numbers import counted, letter, share
 from dspy_proact.report.page.cases import block, longest_text
 from dspy_proact.report.page.figures import (
     PAGE,
@@ -37,6 +38,7 @@ from dspy_proact.report.page.figures import (
 )
 from dspy_proact.report.page.method import method
 from dspy_proact.report.page.scatter import ScatterPoint, clipped, scatter_svg
+from dspy_proact.report.run_list import ListedRun
 from dspy_proact.report.several import SeveralRuns, best_line, compare_several, several_document, several_headline
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.summary_text import summary_document, warnings
@@ -290,3 +292,12 @@ class _Page:
 def short(text: str) -> str:
     """A name on one line, its middle left out where it is long."""
     return clipped(encodable(text), 120)
+
+
+def runs_page(runs: Sequence[ListedRun], pages: Mapping[Path, str]) -> str:
+    """The page of a list of runs, as HTML that needs no other file; `pages` are addresses by the paths of runs."""
+    only_stand_in = {run.embedded for run in runs if run.reason is None} == {True}
+    template = templates().get_template("runs.html")
+    title = counted(len(runs), "run")
+    shown = {"runs": runs, "pages": pages, "title": title, "stand_in": only_stand_in, "share": share}
+    return encodable(one_file(template, page_text(PAGE, "page.css"), "", "", **shown))

@@ -16,11 +16,11 @@ from dspy_proact.benchmarks.probe.embedded_auditor import auditor
 from dspy_proact.benchmarks.probe.embedded_generation import _bank, _chatter, _filled, _known, _slot, writer
 from dspy_proact.benchmarks.probe.generation import rules
 from dspy_proact.benchmarks.probe.generation.brief import brief_of
+from dspy_proact.benchmarks.probe.generation.draws import STRATEGIES
 from dspy_proact.benchmarks.probe.generation.made import MadePerson
 from dspy_proact.benchmarks.probe.generation.making import ROLES, ProbeMaker
 from dspy_proact.benchmarks.probe.generation.proof import Prover, weakness
 from dspy_proact.benchmarks.probe.generation.roles import programs
-from dspy_proact.benchmarks.probe.generation.strategies import STRATEGIES
 from dspy_proact.generation.attempt import Attempt
 from dspy_proact.models import Gate, open_model
 from dspy_proact.programs import Direct

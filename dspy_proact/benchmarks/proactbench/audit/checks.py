@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
 from dspy_proact.audit.auditing import part_of
-from dspy_proact.audit.check import AuditCheck, Finding, State
+from dspy_proact.audit.check import AuditCheck, Finding
 from dspy_proact.benchmarks.proactbench.audit.rows import AuditedDialogue, AuditedRows
 from dspy_proact.benchmarks.proactbench.cases import OWN_ROW, controls_of
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROLS_FILE, trigger_key
@@ -46,12 +46,6 @@ def dialogue_checks(rows: AuditedRows) -> Iterator[AuditCheck]:
     yield _swaps(rows)
 
 
-def _check(name: str, findings: Sequence[Finding], tested: int, sentence: str, bar: bool = True) -> AuditCheck:
-    """A check that fails by any finding where it has a bar."""
-    state: State = "reported" if not bar else "failed" if findings else "passed"
-    return AuditCheck(name=name, state=state, sentence=sentence, tested=tested, findings=tuple(findings))
-
-
 def _windows(rows: AuditedRows) -> AuditCheck:
     """Triggers at turns that the published schedule does not name, and phases with too many in a dialogue."""
     triggers, findings = list(rows.corpus.triggers.items()), list[Finding]()
@@ -71,7 +65,7 @@ def _windows(rows: AuditedRows) -> AuditCheck:
         ]
     within = part_of(len(triggers) - outside, len(triggers), ("trigger", "triggers"), ("is", "are"))
     sentence = f"{within} at turns of the published schedule, which is a target and no rule."
-    return _check("windows", findings, len(triggers), sentence, bar=False)
+    return AuditCheck.reported("windows", sentence, len(triggers), findings)
 
 
 def _order(rows: AuditedRows) -> AuditCheck:
@@ -88,7 +82,7 @@ def _order(rows: AuditedRows) -> AuditCheck:
         return AuditCheck.not_tested("order of phases", "no dialogue has two triggers")
     nouns = "dialogue with several triggers", "dialogues with several triggers"
     sentence = f"{part_of(len(mixed), tested, nouns)} a phase that comes back after a later one."
-    return _check("order of phases", findings, tested, sentence)
+    return AuditCheck.judged("order of phases", sentence, tested, findings)
 
 
 def _criteria(triggers: Triggers) -> AuditCheck:
@@ -105,7 +99,7 @@ def _criteria(triggers: Triggers) -> AuditCheck:
     count = len({finding.key for finding in findings})
     has = part_of(count, len(triggers), ("rubric", "rubrics"))
     sentence = f"{has} two criteria in much the same words."
-    return _check("criteria", findings, len(triggers), sentence)
+    return AuditCheck.judged("criteria", sentence, len(triggers), findings)
 
 
 def _rubric_words(triggers: Triggers) -> AuditCheck:
@@ -120,7 +114,7 @@ def _rubric_words(triggers: Triggers) -> AuditCheck:
         f"{part_of(len(findings), len(triggers), ('trigger', 'triggers'))} three words in a row of the PASS criterion "
         "in the user's message, which alone is no fault: in a trial 10 of 15 sound triggers had, and no planted leak."
     )
-    return _check("rubric words in user turns", findings, len(triggers), sentence, bar=False)
+    return AuditCheck.reported("rubric words in user turns", sentence, len(triggers), findings)
 
 
 def _quotes(triggers: Triggers) -> AuditCheck:
@@ -148,7 +142,7 @@ def _quotes(triggers: Triggers) -> AuditCheck:
         f"Of {counted(quotes, 'quote')} in PASS criteria, {quotes - len(late) - len(absent)} stand in the conversation "
         f"up to the trigger, {len(late) or 'none'} only in a later message."
     )
-    check = _check("quotes in rubrics", [*late, *absent], quotes, sentence)
+    check = AuditCheck.judged("quotes in rubrics", sentence, quotes, [*late, *absent])
     return check if late or not absent else check.model_copy(update={"state": "reported"})
 
 
@@ -160,7 +154,7 @@ def _controls(rows: AuditedRows) -> AuditCheck:
     turns = counted(len(cases), "control turn")
     sentence = f"It has {turns}, {own or 'none'} of them in {CONTROLS_FILE}." if cases else none
     findings = [] if cases else [Finding(key="", problem=none)]
-    return _check("control turns", findings, len(rows.corpus.dialogues), sentence)
+    return AuditCheck.judged("control turns", sentence, len(rows.corpus.dialogues), findings)
 
 
 def _twins(rows: AuditedRows) -> AuditCheck:
@@ -178,7 +172,7 @@ def _twins(rows: AuditedRows) -> AuditCheck:
         return AuditCheck.not_tested("blueprint twins", "it takes two dialogues")
     repeat = part_of(len(findings), len(rows.dialogues), ("dialogue", "dialogues"), ("repeats", "repeat"))
     sentence = f"{repeat} blueprint, persona and style."
-    return _check("blueprint twins", findings, len(rows.dialogues), sentence)
+    return AuditCheck.judged("blueprint twins", sentence, len(rows.dialogues), findings)
 
 
 def _anchors(rows: AuditedRows) -> AuditCheck:
@@ -204,7 +198,7 @@ def _anchors(rows: AuditedRows) -> AuditCheck:
         )
     faults = counted(len(findings), "fault") if findings else "no fault"
     sentence = f"{counted(tested, 'planted fact')}, each with its quote and turn: {faults}."
-    return _check("planted facts", findings, tested, sentence)
+    return AuditCheck.judged("planted facts", sentence, tested, findings)
 
 
 def _needs(one: AuditedDialogue) -> Iterator[Finding]:
@@ -250,4 +244,4 @@ def _swaps(rows: AuditedRows) -> AuditCheck:
         return AuditCheck.not_tested("swapped controls", "no control is a trigger's conversation without its facts")
     count = len({finding.key for finding in findings})
     hold = part_of(count, tested, ("swapped control", "swapped controls"), ("still holds", "still hold"))
-    return _check("swapped controls", findings, tested, f"{hold} words of a fact that was taken out.")
+    return AuditCheck.judged("swapped controls", f"{hold} words of a fact that was taken out.", tested, findings)

@@ -74,9 +74,7 @@ def _facts(triggers: Sequence[TestedTrigger], auditor: str) -> AuditCheck:
     findings = [Finding(key=one.key, problem=one.reason) for one in triggers if one.reason]
     has = part_of(located, len(triggers), ("rubric", "rubrics"), ("rests", "rest"))
     sentence = f"{has} on facts that {auditor} names and code locates in what the user said; the others are not tested."
-    return AuditCheck(
-        name="facts of rubrics", state="reported", sentence=sentence, tested=len(triggers), findings=tuple(findings)
-    )
+    return AuditCheck.reported("facts of rubrics", sentence, len(triggers), findings)
 
 
 def _anchor_test(triggers: Sequence[TestedTrigger], assistant: str) -> AuditCheck:
@@ -116,7 +114,7 @@ def _left_out(triggers: Sequence[TestedTrigger]) -> AuditCheck:
     ]
     passed = part_of(len({finding.key for finding in findings}), len(tested), ("CRITICAL trigger", "CRITICAL triggers"))
     sentence = f"{passed} a fact without which responses pass: not all of its facts are needed."
-    return AuditCheck(name=name, state="reported", sentence=sentence, tested=len(tested), findings=tuple(findings))
+    return AuditCheck.reported(name, sentence, len(tested), findings)
 
 
 def _audits(triggers: Sequence[TestedTrigger], auditor: str) -> AuditCheck:
@@ -132,7 +130,7 @@ def _audits(triggers: Sequence[TestedTrigger], auditor: str) -> AuditCheck:
     ]
     objected = part_of(len({finding.key for finding in findings}), len(audited), ("rubric", "rubrics"))
     sentence = f"{objected} an objection from {auditor}; models err about rubrics, so read them."
-    return AuditCheck(name=name, state="reported", sentence=sentence, tested=len(audited), findings=tuple(findings))
+    return AuditCheck.reported(name, sentence, len(audited), findings)
 
 
 def _planted(triggers: Sequence[TestedTrigger]) -> AuditCheck:
@@ -142,22 +140,20 @@ def _planted(triggers: Sequence[TestedTrigger]) -> AuditCheck:
     if not tested:
         return AuditCheck.not_tested(name, "No planted assistant answered; `proof=full` has them answer")
     missed = [(who, phase, cell) for who, row in cells.items() for phase, cell in row.items() if cell.missed]
-    findings = tuple(
+    findings = [
         Finding(
             key="",
             problem=f"{who}, {phase}: {cell.passed} of {cell.graded} pass, and {100 * cell.low:.0f} to "
             f"{100 * cell.high:.0f} % may.",
         )
         for who, phase, cell in missed
-    )
+    ]
     bars = sum(bool(cell.graded) for row in cells.values() for cell in row.values())
     known = [one.charged for one in triggers if one.charged is not None]
     charged = f"; a checklist of offers is charged at {sum(known)} of {len(known)} swaps" if known else ""
     outside = part_of(len(missed), bars, ("bar", "bars"), ("is missed", "are missed"))
     sentence = f"{outside} by assistants of known conduct, on {counted(tested, *_TRIGGERS)}{charged}."
-    return AuditCheck(
-        name=name, state="failed" if missed else "passed", sentence=sentence, tested=tested, findings=findings
-    )
+    return AuditCheck.judged(name, sentence, tested, findings)
 
 
 def planted_cells(triggers: Sequence[TestedTrigger]) -> Mapping[str, Mapping[str, PlantedCell]]:

@@ -8,25 +8,24 @@ from collections.abc import Iterator
 
 from dspy_proact.benchmarks.proactbench.logs.publishing import LIMITS, METHOD, UNTESTED
 from dspy_proact.benchmarks.proactbench.logs.summary import LogSummary
-from dspy_proact.plain_text import encodable
-from dspy_proact.publish.made_lines import dropped_lines, ending_lines, head_lines, making_lines
+from dspy_proact.publish.made_lines import dropped_lines, ending_lines, made_datasheet, making_lines
 from dspy_proact.publish.markdown import block, code, table_lines, unmarked
 from dspy_proact.report.numbers import counted
 
 
 def datasheet(summary: LogSummary) -> str:
     """The datasheet of a corpus of logs."""
-    parts = (_head, _motivation, _composition, _process, _left_out, _limits)
-    return encodable("\n\n".join("\n".join(part(summary)) for part in parts) + "\n")
-
-
-def _head(summary: LogSummary) -> Iterator[str]:
-    title = f"logged conversations of {code(summary.corpus.brief.product.name)}"
-    yield from head_lines(title, summary.headline, summary.corpus.made)
+    sections = {
+        "Motivation": _motivation,
+        "Composition": _composition,
+        "How it was made": _process,
+        "What was left out, and why": _left_out,
+        "Uses and limits": _limits,
+    }
+    return made_datasheet(f"logged conversations of {code(summary.corpus.brief.product.name)}", summary, sections)
 
 
 def _motivation(summary: LogSummary) -> Iterator[str]:
-    yield from ("## Motivation", "")
     yield (
         "To see what users of this product mentioned and its assistant overlooked, and to measure other assistants on "
         "the same turns. It was made with `dspy-proact generate` of logs, by a brief that a person wrote "
@@ -38,7 +37,6 @@ def _motivation(summary: LogSummary) -> Iterator[str]:
 def _composition(summary: LogSummary) -> Iterator[str]:
     log, made = summary.corpus.log, summary.corpus.made
     confirmed = sum(one.is_confirmed for one in summary.triggers)
-    yield from ("## Composition", "")
     yield from table_lines(
         ("what", "count"),
         (
@@ -67,7 +65,7 @@ def _composition(summary: LogSummary) -> Iterator[str]:
 
 def _process(summary: LogSummary) -> Iterator[str]:
     corpus = summary.corpus
-    yield from making_lines(METHOD, corpus.models, corpus.made, corpus.prompts)
+    yield from making_lines(METHOD, corpus)
     yield from ("", "### What was taken out", "")
     rows = [(by, code(kind), count) for (by, kind), count in summary.redacted_kinds.items()]
     yield from table_lines(("found by", "kind", "different texts"), rows) if rows else ("Nothing was found.",)
@@ -75,12 +73,10 @@ def _process(summary: LogSummary) -> Iterator[str]:
 
 def _left_out(summary: LogSummary) -> Iterator[str]:
     dropped = counted(len(summary.corpus.made.dropped), "attempt")
-    yield from ("## What was left out, and why", "")
     yield f"{dropped} at conversations failed; {counted(summary.missing, 'conversation')} could not be read."
     yield from dropped_lines(summary.repairs, summary.rejections, "why a need is no trigger", "times")
 
 
 def _limits(summary: LogSummary) -> Iterator[str]:
-    yield from ("## Uses and limits", "")
     yield from (f"- {limit}" for limit in (*LIMITS, UNTESTED))
     yield from ending_lines(summary.corpus.made)

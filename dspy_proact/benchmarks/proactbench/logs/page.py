@@ -12,7 +12,7 @@ from dspy_proact.benchmarks.proactbench.types import Grade
 from dspy_proact.evidence import Passage
 from dspy_proact.plain_text import encodable
 from dspy_proact.publish.markdown import canary_of
-from dspy_proact.report.made import short
+from dspy_proact.report.made import short, written
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.page.figures import PAGE, one_file, page_text, templates
 from dspy_proact.report.page.rendered import marked
@@ -42,11 +42,6 @@ def overlooked_page(summary: LogSummary) -> str:
     shown |= {"canary": canary_of(summary.corpus.made.identity)}
     style = page_text(PAGE, "page.css") + page_text(PAGE, "made.css") + page_text(_HERE, "overlooked.css")
     return encodable(one_file(templates(_HERE).get_template("overlooked.html"), style, "", **shown, **own))
-
-
-def written(text: str) -> Markup:
-    """A text as it is written."""
-    return marked(text, [])
 
 
 def tone(one: TriggerInLog) -> str:

@@ -15,9 +15,8 @@ from dspy_proact.benchmarks.proactbench.logs.conversation import LogFile
 from dspy_proact.benchmarks.proactbench.logs.values import LoggedTrigger, MinedDialogue, Redacted
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.generation.maker import Kept, Made, Proof
-from dspy_proact.report.made import Repair, commonest_reasons, repair_rows, shortfall
+from dspy_proact.report.made import MadeReport, commonest_reasons, shortfall
 from dspy_proact.report.numbers import counted, listed, name_or
-from dspy_proact.stand_in import demonstration
 from dspy_proact.stats import Headline
 
 REVIEW = "Models found the needs, wrote the rubrics and graded; nobody has reviewed them."
@@ -72,7 +71,7 @@ class TriggerInLog:
 
 
 @dataclass(frozen=True)
-class LogSummary:
+class LogSummary(MadeReport):
     """What was found in logs, in numbers and sentences."""
 
     corpus: LogCorpus
@@ -103,11 +102,6 @@ class LogSummary:
         counts = Counter(one.trigger.rubric.type for one in self.triggers)
         return {phase.value: counts[phase.value] for phase in Phase}
 
-    @property
-    def missing(self) -> int:
-        """Conversations that could not be redacted or read."""
-        return self.corpus.made.missing
-
     @cached_property
     def period(self) -> str:
         """The days of the conversations that were read, such as `3 to 8 March 2025`; empty where no log says any."""
@@ -125,12 +119,6 @@ class LogSummary:
     def title(self) -> str:
         """Of the page, with the days of the conversations."""
         return f"What our assistant overlooked{', ' if self.period else ''}{self.period}"
-
-    @cached_property
-    def stand_in(self) -> str:
-        """How a sentence begins where the embedded stand-in took part; else empty."""
-        models = self.corpus.made.models
-        return demonstration((role, identity.model) for role, of in models.items() for identity in of)
 
     @property
     def judge(self) -> str:
@@ -227,11 +215,6 @@ class LogSummary:
     def redacted_kinds(self) -> dict[tuple[str, str], int]:
         """How many different texts were taken out, by who found them and of what kind."""
         return dict(sorted(Counter((one.by, one.kind) for _, one in self.redacted).items()))
-
-    @cached_property
-    def repairs(self) -> list[Repair]:
-        """What broke which rule: what dropped most attempts first."""
-        return repair_rows(self.corpus.made.kept, self.corpus.made.dropped)
 
     @cached_property
     def rejections(self) -> Sequence[tuple[str, int]]:

@@ -14,9 +14,8 @@ from dspy_proact.benchmarks.proactbench.report.datasheet import canary
 from dspy_proact.benchmarks.proactbench.report.made_summary import PHASES, MadeSummary, effect_rows
 from dspy_proact.benchmarks.proactbench.types import Grade
 from dspy_proact.evidence import Passage
-from dspy_proact.generation.maker import Kept
 from dspy_proact.plain_text import encodable
-from dspy_proact.report.made import across, short, writer_lines
+from dspy_proact.report.made import across, short, writers, written
 from dspy_proact.report.numbers import counted, signed
 from dspy_proact.report.page.figures import PAGE, one_file, page_text, templates
 from dspy_proact.report.page.rendered import marked
@@ -73,11 +72,6 @@ def tone(grade: str) -> str:
     return _TONES.get(grade, "")
 
 
-def written(text: str) -> Markup:
-    """A text as it is written."""
-    return marked(text, [])
-
-
 def people(dialogue: MadeDialogue) -> str:
     """Who takes part in a scenario."""
     return "; ".join(f"{person.name} ({person.relation})" for person in dialogue.scenario.cast)
@@ -89,12 +83,6 @@ def style_of(dialogue: MadeDialogue) -> str:
         return ""
     traits = ", ".join(_TRAITS[trait] for trait in COMBINATIONS[dialogue.style - 1])
     return f"{dialogue.style} of {len(COMBINATIONS)}: {traits or 'no trait stands out'}"
-
-
-def writers(kept: Kept) -> str:
-    """Who wrote a dialogue: models by role, with how many answers they gave and how many were not accepted."""
-    answers = ((author.role, author.model, bool(author.broken)) for author in kept.authors)
-    return f"Attempt {kept.attempt}\n{writer_lines(answers)}"
 
 
 def disclosed_at(dialogue: MadeDialogue, anchor: Anchor) -> str:

@@ -10,13 +10,12 @@ from dspy_proact.benchmarks.proactbench.corpus.personas import attribution
 from dspy_proact.benchmarks.proactbench.generation.made import CorpusProof, Effect, MadeCorpus
 from dspy_proact.benchmarks.proactbench.report.made_summary import PHASES, MadeSummary, effect_rows
 from dspy_proact.benchmarks.proactbench.report.publishing import INSTANCE, METHOD
-from dspy_proact.plain_text import encodable
 from dspy_proact.publish.made_lines import (
     ROWS,
     diversity_lines,
     dropped_lines,
     ending_lines,
-    head_lines,
+    made_datasheet,
     making_lines,
 )
 from dspy_proact.publish.markdown import block, canary_of, code, table_lines
@@ -31,18 +30,20 @@ def canary(corpus: MadeCorpus) -> str:
 def datasheet(corpus: MadeCorpus) -> str:
     """The datasheet of a made corpus."""
     summary = MadeSummary(corpus)
-    parts = (_head, _motivation, _composition, _process, _proof, _diversity, _dropped, _limits, _distribution)
-    return encodable("\n\n".join("\n".join(part(summary)) for part in parts) + "\n")
-
-
-def _head(summary: MadeSummary) -> Iterator[str]:
-    title = f"dialogues for {code(summary.corpus.brief.product.name)}"
-    yield from head_lines(title, summary.headline, summary.corpus.made)
+    sections = {
+        "Motivation": _motivation,
+        "Composition": _composition,
+        "How it was made": _process,
+        "Proof": _proof,
+        "Diversity": _diversity,
+        "What was dropped, and why": _dropped,
+        "Uses and limits": _limits,
+        "Licence and attribution": _distribution,
+    }
+    return made_datasheet(f"dialogues for {code(corpus.brief.product.name)}", summary, sections)
 
 
 def _motivation(summary: MadeSummary) -> Iterator[str]:
-    yield "## Motivation"
-    yield ""
     yield (
         "To measure whether an assistant of this product acts on what its users disclose and do not ask about. It was "
         "made with `dspy-proact generate` from a brief that a person wrote (`brief.toml`). The product:"
@@ -55,8 +56,6 @@ def _composition(summary: MadeSummary) -> Iterator[str]:
     corpus, brief = summary.corpus, summary.corpus.brief
     styles = {"csi": "the 24 of the Communication Styles Inventory", "none": "none"}
     chosen = brief.dialogue.styles
-    yield "## Composition"
-    yield ""
     yield from table_lines(
         ("what", "count"),
         (
@@ -83,7 +82,7 @@ def _composition(summary: MadeSummary) -> Iterator[str]:
 
 def _process(summary: MadeSummary) -> Iterator[str]:
     method, corpus = f"{METHOD} A dialogue has three attempts at most.", summary.corpus
-    return making_lines(method, corpus.models, corpus.made, corpus.prompts)
+    return making_lines(method, corpus)
 
 
 def _effects(effects: Mapping[str, Effect]) -> Iterator[str]:
@@ -107,8 +106,6 @@ def _effects(effects: Mapping[str, Effect]) -> Iterator[str]:
 
 def _proof(summary: MadeSummary) -> Iterator[str]:
     corpus, proof = summary.corpus, summary.corpus.proof
-    yield "## Proof"
-    yield ""
     if summary.stand_in:
         yield "The embedded stand-in took part: these numbers show how this works and measure nothing."
         yield ""
@@ -166,8 +163,6 @@ def _matrix(summary: MadeSummary, proof: CorpusProof) -> Iterator[str]:
 
 
 def _diversity(summary: MadeSummary) -> Iterator[str]:
-    yield "## Diversity"
-    yield ""
     coverage = summary.coverage
     yield f"- Cells of {' x '.join(coverage.columns)} without a trigger: {coverage.empty:,} of {coverage.cells:,}"
     empty = coverage.empty_cells("domain", "phase")
@@ -177,8 +172,6 @@ def _diversity(summary: MadeSummary) -> Iterator[str]:
 
 
 def _dropped(summary: MadeSummary) -> Iterator[str]:
-    yield "## What was dropped, and why"
-    yield ""
     made = summary.corpus.made
     lost = sum(count for _, count in summary.rejections)
     yield (
@@ -191,8 +184,6 @@ def _dropped(summary: MadeSummary) -> Iterator[str]:
 
 def _limits(summary: MadeSummary) -> Iterator[str]:
     general = summary.on_general_knowledge
-    yield "## Uses and limits"
-    yield ""
     yield "- For measuring an assistant of this product and for compiling one; for no claim about assistants as such."
     yield "- Models wrote the scenarios, the messages and the rubrics, and audited them. People have reviewed none."
     yield "- An anchor test asks if a pass depends on the planted facts, not if the act is what people would want."
@@ -206,8 +197,6 @@ def _limits(summary: MadeSummary) -> Iterator[str]:
 
 
 def _distribution(summary: MadeSummary) -> Iterator[str]:
-    yield "## Licence and attribution"
-    yield ""
     yield f"- {attribution(summary.corpus.brief.users.personas)}"
     yield "- The texts of the brief are of the person who wrote it."
     yield from ending_lines(summary.corpus.made)

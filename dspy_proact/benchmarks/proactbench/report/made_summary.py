@@ -21,9 +21,8 @@ from dspy_proact.benchmarks.proactbench.generation.made import (
 from dspy_proact.benchmarks.proactbench.generation.values import Anchor, RubricAudit
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.generation.maker import Kept
-from dspy_proact.report.made import Repair, commonest_reasons, repair_rows, shortfall
+from dspy_proact.report.made import MadeReport, commonest_reasons, shortfall
 from dspy_proact.report.numbers import counted, name_or
-from dspy_proact.stand_in import demonstration
 from dspy_proact.stats import Headline
 from dspy_proact.stats.diversity import Common, Coverage, Lengths, closings, commonest, openings
 from dspy_proact.stats.likeness import NearPair, near_duplicates
@@ -123,7 +122,7 @@ def _points(share: float) -> str:
 
 
 @dataclass(frozen=True)
-class MadeSummary:
+class MadeSummary(MadeReport):
     """A made corpus in numbers and sentences."""
 
     corpus: MadeCorpus
@@ -150,11 +149,6 @@ class MadeSummary:
         return len({dialogue.dialogue.persona for dialogue in self.dialogues})
 
     @property
-    def missing(self) -> int:
-        """Dialogues that could not be made."""
-        return self.corpus.made.wanted - len(self.dialogues)
-
-    @property
     def on_general_knowledge(self) -> list[tuple[KeptDialogue, MadeTrigger]]:
         """The triggers with a consequence that does not follow from the product's text, to be reviewed first."""
         return [
@@ -162,12 +156,6 @@ class MadeSummary:
             for dialogue, trigger in self.triggers
             if any(anchor.basis == "general" for anchor in dialogue.anchors(trigger))
         ]
-
-    @cached_property
-    def stand_in(self) -> str:
-        """How a sentence begins where the embedded stand-in wrote or graded something; else empty."""
-        models = self.corpus.made.models
-        return demonstration((role, identity.model) for role, of in models.items() for identity in of)
 
     # --- what comes first
 
@@ -270,11 +258,6 @@ class MadeSummary:
         if any(anchor.basis == "general" for anchor in dialogue.anchors(trigger)):
             doubts.append("rests on general knowledge")
         return DoubtfulTrigger(dialogue.slot, trigger, difference_of(deciding(trigger.proof)), tuple(doubts))
-
-    @cached_property
-    def repairs(self) -> list[Repair]:
-        """What broke which rule: what dropped most attempts first."""
-        return repair_rows(self.corpus.made.kept, self.corpus.made.dropped)
 
     @cached_property
     def rejections(self) -> list[tuple[str, int]]:

@@ -9,25 +9,28 @@ from collections.abc import Iterator
 from dspy_proact.benchmarks.probe.corpus_report.task_page import shares
 from dspy_proact.benchmarks.probe.corpus_report.task_publishing import INSTANCE, METHOD, PURPOSE
 from dspy_proact.benchmarks.probe.corpus_report.task_summary import TaskSummary
-from dspy_proact.plain_text import encodable
-from dspy_proact.publish.made_lines import diversity_lines, dropped_lines, ending_lines, head_lines, making_lines
+from dspy_proact.publish.made_lines import diversity_lines, dropped_lines, ending_lines, made_datasheet, making_lines
 from dspy_proact.publish.markdown import block, code, table_lines, unmarked
 from dspy_proact.report.numbers import counted, percent, share
 
 
 def datasheet(summary: TaskSummary) -> str:
     """The datasheet of a made corpus."""
-    parts = (_head, _motivation, _composition, _process, _proof, _checks, _diversity, _dropped, _limits, _distribution)
-    return encodable("\n\n".join("\n".join(part(summary)) for part in parts) + "\n")
-
-
-def _head(summary: TaskSummary) -> Iterator[str]:
-    yield from head_lines(f"tasks for {code(summary.corpus.brief.work.name)}", summary.headline, summary.corpus.made)
+    sections = {
+        "Motivation": _motivation,
+        "Composition": _composition,
+        "How it was made": _process,
+        "Proof": _proof,
+        "Checks": _checks,
+        "Diversity": _diversity,
+        "What was dropped, and why": _dropped,
+        "Uses and limits": _limits,
+        "Licence and attribution": _distribution,
+    }
+    return made_datasheet(f"tasks for {code(summary.corpus.brief.work.name)}", summary, sections)
 
 
 def _motivation(summary: TaskSummary) -> Iterator[str]:
-    yield "## Motivation"
-    yield ""
     yield f"{PURPOSE} `dspy-proact generate` made it from a brief that a person wrote (`brief.toml`). The work:"
     yield ""
     yield block(summary.corpus.brief.work.text)
@@ -36,8 +39,6 @@ def _motivation(summary: TaskSummary) -> Iterator[str]:
 def _composition(summary: TaskSummary) -> Iterator[str]:
     corpus = summary.corpus
     people = [of.person for of in summary.people]
-    yield "## Composition"
-    yield ""
     yield from table_lines(
         ("what", "count"),
         (
@@ -65,13 +66,11 @@ def _composition(summary: TaskSummary) -> Iterator[str]:
 
 def _process(summary: TaskSummary) -> Iterator[str]:
     method, corpus = f"{METHOD} A person has three attempts at most.", summary.corpus
-    return making_lines(method, corpus.models, corpus.made, corpus.prompts)
+    return making_lines(method, corpus)
 
 
 def _proof(summary: TaskSummary) -> Iterator[str]:
     corpus, proof = summary.corpus, summary.corpus.proof
-    yield "## Proof"
-    yield ""
     if summary.stand_in:
         yield "The embedded stand-in took part: these numbers show how this works and measure nothing."
         yield ""
@@ -111,16 +110,12 @@ def _proof(summary: TaskSummary) -> Iterator[str]:
 
 
 def _checks(summary: TaskSummary) -> Iterator[str]:
-    yield "## Checks"
-    yield ""
     checks = summary.corpus.checks
     rows = [(check.name, check.state, unmarked(check.sentence)) for check in checks]
     yield from table_lines(("check", "state", "what it shows"), rows) if rows else ["None was made."]
 
 
 def _diversity(summary: TaskSummary) -> Iterator[str]:
-    yield "## Diversity"
-    yield ""
     for coverage, what in ((summary.evidence, "the evidence"), (summary.distractors, "the other items")):
         cells = f"{coverage.empty} of {coverage.cells}"
         yield f"- Cells of {' x '.join(coverage.columns)} without an item of {what}: {cells}"
@@ -128,8 +123,6 @@ def _diversity(summary: TaskSummary) -> Iterator[str]:
 
 
 def _dropped(summary: TaskSummary) -> Iterator[str]:
-    yield "## What was dropped, and why"
-    yield ""
     lost = sum(count for _, count in summary.rejections)
     yield (
         f"{counted(len(summary.corpus.made.dropped), 'attempt')} at people failed; "
@@ -140,8 +133,6 @@ def _dropped(summary: TaskSummary) -> Iterator[str]:
 
 
 def _limits(summary: TaskSummary) -> Iterator[str]:
-    yield "## Uses and limits"
-    yield ""
     yield "- For measuring an agent in this line of work and for compiling one; for no claim about agents as such."
     yield "- It has PROBE's form and is not PROBE: scores on it are not comparable with published ones."
     yield "- Models wrote the people, the items and the labels, and audited them. People have reviewed none."
@@ -154,8 +145,6 @@ def _limits(summary: TaskSummary) -> Iterator[str]:
 
 
 def _distribution(summary: TaskSummary) -> Iterator[str]:
-    yield "## Licence and attribution"
-    yield ""
     if summary.corpus.brief.people.personas == "invented":
         yield "- Personas: invented, bundled with dspy-proact, Apache-2.0."
     else:

@@ -12,9 +12,8 @@ from dspy_proact.benchmarks.probe.generation.corpus import SolvedShare, TaskCorp
 from dspy_proact.benchmarks.probe.generation.made import MadeItem, MadeTask, TaskProof
 from dspy_proact.benchmarks.probe.generation.proof import Answers
 from dspy_proact.evidence import Passage
-from dspy_proact.generation.maker import Kept
 from dspy_proact.plain_text import encodable
-from dspy_proact.report.made import across, short, writer_lines
+from dspy_proact.report.made import across, short, writers, written
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.page.figures import PAGE, one_file, page_text, templates
 from dspy_proact.report.page.rendered import marked
@@ -88,11 +87,6 @@ def tone(answer: bool | None, well: bool) -> str:
     return "" if answer is None else "best" if answer == well else "worst"
 
 
-def written(text: str) -> Markup:
-    """A text as it is written."""
-    return marked(text, [])
-
-
 def rows_of(corpus: TaskCorpus, slot: int, task: MadeTask) -> str:
     """By which files name a task; empty where there are no files."""
     return corpus.keys.get((slot, task.number), "")
@@ -108,12 +102,6 @@ def people_of(item: MadeItem) -> str:
 def value_of(value: str | float | list[str]) -> str:
     """The value of a parameter."""
     return ", ".join(value) if isinstance(value, list) else value if isinstance(value, str) else f"{value:,.10g}"
-
-
-def writers(kept: Kept) -> str:
-    """Who wrote what of a person: models by role, with how many answers they gave and how many were not accepted."""
-    answers = ((author.role, author.model, bool(author.broken)) for author in kept.authors)
-    return f"Attempt {kept.attempt}\n{writer_lines(answers)}"
 
 
 def with_marks(task: MadeTask, number: int, item: MadeItem) -> Markup:

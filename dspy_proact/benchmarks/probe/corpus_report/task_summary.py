@@ -10,13 +10,12 @@ from functools import cached_property
 
 from dspy_proact.audit.check import AuditCheck
 from dspy_proact.benchmarks.probe.generation.corpus import CorpusProof, TaskCorpus
+from dspy_proact.benchmarks.probe.generation.draws import STRATEGIES
 from dspy_proact.benchmarks.probe.generation.made import LostTask, MadeItem, MadePerson, MadeTask, TaskProof
-from dspy_proact.benchmarks.probe.generation.strategies import STRATEGIES
 from dspy_proact.benchmarks.probe.task import Difficulty
 from dspy_proact.generation.maker import Kept
-from dspy_proact.report.made import Repair, commonest_reasons, repair_rows, shortfall
+from dspy_proact.report.made import MadeReport, commonest_reasons, shortfall
 from dspy_proact.report.numbers import counted, listed, name_or
-from dspy_proact.stand_in import demonstration
 from dspy_proact.stats import Headline
 from dspy_proact.stats.diversity import Common, Coverage, Lengths, commonest, openings
 from dspy_proact.stats.likeness import NearPair, near_duplicates
@@ -71,7 +70,7 @@ class DoubtfulTask:
 
 
 @dataclass(frozen=True)
-class TaskSummary:
+class TaskSummary(MadeReport):
     """A made corpus in numbers and sentences."""
 
     corpus: TaskCorpus
@@ -85,17 +84,6 @@ class TaskSummary:
     def tasks(self) -> list[tuple[KeptPerson, MadeTask]]:
         """Of the corpus, in order."""
         return [(person, task) for person in self.people for task in person.tasks]
-
-    @property
-    def missing(self) -> int:
-        """People who could not be made."""
-        return max(0, self.corpus.made.wanted - len(self.people))
-
-    @cached_property
-    def stand_in(self) -> str:
-        """How a sentence begins where the embedded stand-in wrote or graded something; else empty."""
-        models = self.corpus.made.models
-        return demonstration((role, identity.model) for role, of in models.items() for identity in of)
 
     # --- what comes first
 
@@ -199,11 +187,6 @@ class TaskSummary:
             (item for item in doubtful if item.doubts),
             key=lambda item: (1 if item.solved is None else item.solved, -len(item.doubts), item.slot),
         )
-
-    @cached_property
-    def repairs(self) -> list[Repair]:
-        """What broke which rule: what dropped most attempts first."""
-        return repair_rows(self.corpus.made.kept, self.corpus.made.dropped)
 
     @cached_property
     def rejections(self) -> list[tuple[str, int]]:

@@ -7,11 +7,10 @@ import dspy
 
 from dspy_proact.benchmarks.probe.generation.brief import ProbeBrief
 from dspy_proact.benchmarks.probe.generation.distractors import BATCH
-from dspy_proact.benchmarks.probe.generation.draws import EVIDENCE, SHARES, WORDS
+from dspy_proact.benchmarks.probe.generation.draws import EVIDENCE, SHARES, STRATEGIES, TEMPLATES, WORDS
 from dspy_proact.benchmarks.probe.generation.person import work_text
 from dspy_proact.benchmarks.probe.generation.proof import Prover
 from dspy_proact.benchmarks.probe.generation.rules import RELATIONSHIPS, action_count
-from dspy_proact.benchmarks.probe.generation.strategies import STRATEGIES, TEMPLATES
 from dspy_proact.benchmarks.probe.task import Difficulty
 from dspy_proact.evaluation.corpus_forecast import StageForecast
 from dspy_proact.programs.program import Question

@@ -75,13 +75,7 @@ def _gates(corpus: TaskCorpus) -> list[AuditCheck]:
         except CorpusError as error:
             faults.append(Finding(key=key, problem=f"{error}."))
     sentence = f"{len(cases)} of {counted(len(corpus.keys), 'task')} can be read from files."
-    readable = AuditCheck(
-        name="readable files",
-        state="failed" if faults else "passed",
-        sentence=sentence,
-        tested=len(corpus.keys),
-        findings=tuple(faults),
-    )
+    readable = AuditCheck.judged("readable files", sentence, len(corpus.keys), faults)
     return [readable, *gates_of(cases)] if corpus.keys else []
 
 

@@ -3,7 +3,7 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from builders.logged_chats import LISBON, LogScript, aftermath, findings, need, written_log
-from drivers.browser import chromium, visit
+from drivers.browser import visit
 
 from dspy_proact import Generation
 
@@ -13,12 +13,6 @@ ATTACK = (
 )
 UNFOLD = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
 WIDTH = "document.documentElement.scrollWidth"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from builders.made import FACTS, made_corpus, made_dialogue
-from drivers.browser import chromium, visit
+from drivers.browser import visit
 
 from dspy_proact.benchmarks.proactbench.report.corpus_page import corpus_page, new_words, style_of
 
@@ -15,12 +15,6 @@ ATTACK = (
 )
 UNFOLD = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
 WIDTH = "document.documentElement.scrollWidth"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

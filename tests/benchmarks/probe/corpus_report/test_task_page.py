@@ -4,7 +4,7 @@ import re
 
 import pytest
 from builders.made_people import kept_proof, made_task_corpus
-from drivers.browser import chromium, visit
+from drivers.browser import visit
 
 from dspy_proact.benchmarks.probe.corpus_report.task_page import corpus_page, value_of
 from dspy_proact.benchmarks.probe.corpus_report.task_summary import TaskSummary
@@ -22,12 +22,6 @@ WEAK = kept_proof(
     fresh=(),
     shortcut=None,
 )
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

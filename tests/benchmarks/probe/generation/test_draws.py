@@ -7,8 +7,16 @@ import pytest
 from builders.made_people import made_task
 
 from dspy_proact.benchmarks.probe.generation.brief import bundled_brief
-from dspy_proact.benchmarks.probe.generation.draws import DAYS, EVIDENCE, SHARES, WORDS, PersonSetting
-from dspy_proact.benchmarks.probe.generation.strategies import OFFICE, STRATEGIES, TEMPLATES
+from dspy_proact.benchmarks.probe.generation.draws import (
+    DAYS,
+    EVIDENCE,
+    OFFICE,
+    SHARES,
+    STRATEGIES,
+    TEMPLATES,
+    WORDS,
+    PersonSetting,
+)
 from dspy_proact.files.toml import with_fields
 
 BRIEF = bundled_brief()
