@@ -119,7 +119,9 @@ class Passage:
         """
         self._read += len(self._text) + len(text)
         tried = set[tuple[_Words, str]]()
-        for form in dict.fromkeys((text, _unescaped(text))):
+        # Quotes are escaped once too often, for JSON or HTML.
+        plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else " ", text)
+        for form in dict.fromkeys((text, html.unescape(plain))):
             for reading, unmarked in _READINGS.items():
                 words, read = self._words(reading), reading(form)
                 if (words, read) not in tried and (spans := words.find(read)):
@@ -276,12 +278,6 @@ def _nfkc(seen: str) -> str:
     form = unicodedata.normalize("NFKC", seen)
     plain = _OPTIONAL.sub("", form)
     return form if plain == form else unicodedata.normalize("NFKC", plain)
-
-
-def _unescaped(quote: str) -> str:
-    """A quote that was escaped once too often, for JSON or HTML, as it was before."""
-    plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else " ", quote)
-    return html.unescape(plain)
 
 
 def _without_markers(text: str) -> str:

@@ -65,8 +65,11 @@ class FileApp:
         mark = hash(json.dumps(request.messages, sort_keys=True))
         if mark not in self._suspects:
             child = next((child for child in self._children if child.is_free and not child.alone), None)
-            while child is None or not child.is_free:
-                child = await self._started()
+            while child is None or not child.is_free:  # one of those that wait starts the next one
+                if self._starting is None:
+                    self._starting = asyncio.create_task(self._start())
+                    self._starting.add_done_callback(self._end_start)
+                child = await asyncio.shield(self._starting)
             return await self._ask(child, request, mark)
         self._alone = self._alone or asyncio.Semaphore(_ALONE)
         async with self._alone:
@@ -89,13 +92,6 @@ class FileApp:
             detail = redacted(str(outcome.get("detail", "")), spellings(keys_of_environment()))
             raise AppError(str(outcome["error"]), detail)
         return reply_of(outcome.get("value"), request)
-
-    async def _started(self) -> "_Child":
-        """The child for further requests, which one of those that wait starts."""
-        if self._starting is None:
-            self._starting = asyncio.create_task(self._start())
-            self._starting.add_done_callback(self._end_start)
-        return await asyncio.shield(self._starting)
 
     def _end_start(self, task: "asyncio.Task[_Child]") -> None:
         self._starting = None

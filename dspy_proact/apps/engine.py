@@ -22,7 +22,7 @@ from dspy.lm15 import (
     Usage,
 )
 
-from dspy_proact.apps.app import App, AppReply, AppRequest, dollars, steps_in, token_count
+from dspy_proact.apps.app import App, AppRequest, dollars, steps_in, token_count
 from dspy_proact.calls import Price
 from dspy_proact.errors import AppError, UsageError
 from dspy_proact.kept import open_stage
@@ -63,12 +63,13 @@ class AppEngine:
         reply = await self._app.answer(AppRequest(tuple(chat_messages(request)), conversation))
         if not reply.text.strip():
             raise AppError("empty", "it answered an empty text")
+        counts = token_count(reply.prompt_tokens), token_count(reply.completion_tokens)
         return Response(
             id=None,
             model=self._app.name,
             message=Message(role="assistant", parts=(TextPart(text=reply.text),)),
             finish_reason="stop",
-            usage=_usage(reply),
+            usage=Usage() if None in counts else Usage(input_tokens=counts[0], output_tokens=counts[1]),
             provider_data={USD: dollars(reply.usd), STEPS: [dict(step) for step in steps_in(reply.steps)]},
         )
 
@@ -108,9 +109,3 @@ def _address(image: ImagePart) -> str:
     if image.url:
         return image.url
     return f"data:{image.media_type};base64,{base64.b64encode(image.bytes).decode()}"
-
-
-def _usage(reply: AppReply) -> Usage:
-    """The tokens that an application reports; none unless it reports both."""
-    counts = token_count(reply.prompt_tokens), token_count(reply.completion_tokens)
-    return Usage() if None in counts else Usage(input_tokens=counts[0], output_tokens=counts[1])

@@ -96,7 +96,8 @@ def item_analysis(summaries: Sequence[Summary]) -> ItemAnalysis:
     first = summaries[0]
     runs = defaultdict[str, list[Summary]](list)
     for summary in summaries:
-        runs[_respondent(summary)].append(summary)
+        baseline = summary.manifest and summary.manifest.identity.settings.get("baseline", "none")
+        runs[summary.model if baseline in (None, "none") else f"rule {baseline}"].append(summary)
     cases: dict[str, Outcome] = {}
     for summary in summaries:
         for outcome in summary.outcomes:
@@ -138,12 +139,6 @@ def _require_one_corpus(summaries: Sequence[Summary]) -> None:
             raise UsageError(f"{pair} are runs of different corpora, {which}; give runs of one corpus")
         if not {outcome.key for outcome in first.outcomes} & {outcome.key for outcome in other.outcomes}:
             raise UsageError(f"{pair} have no {first.nouns.case} in common; give runs of one corpus")
-
-
-def _respondent(summary: Summary) -> str:
-    """The model of a run, or the rule in place of one."""
-    baseline = summary.manifest and summary.manifest.identity.settings.get("baseline", "none")
-    return summary.model if baseline in (None, "none") else f"rule {baseline}"
 
 
 def _scores_of(runs: Sequence[Sequence[Summary]], cases: dict[str, Outcome]) -> ModelScores:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from dspy_proact.errors import RunError
 from dspy_proact.report.summary import summarize
-from dspy_proact.runs import Manifest, RunFolder
+from dspy_proact.runs import RunFolder
 from dspy_proact.stats import Estimate
 
 _NO_SCORE = Estimate(None, reason="the run cannot be read")
@@ -120,7 +120,12 @@ def list_runs(folder: Path, tags: Mapping[str, str] | None = None, note: str = "
     listed: list[ListedRun] = []
     for path in run_folders(folder):
         try:
-            if _fits(RunFolder(path).manifest(), tags or {}, note, commit):
+            manifest = RunFolder(path).manifest()
+            if (
+                (tags or {}).items() <= manifest.tags.items()
+                and note.casefold() in (manifest.note or "").casefold()
+                and (manifest.commit or "").startswith(commit)
+            ):
                 listed.append(ListedRun.of(path))
         except RunError as error:
             listed.append(ListedRun(path, reason=str(error)))
@@ -137,11 +142,3 @@ def run_folders(folder: Path) -> Iterator[Path]:
                 yield path
             elif path == folder or (path.is_dir() and not path.is_symlink() and not path.name.startswith(".")):
                 waiting += sorted(path.iterdir(), reverse=True)
-
-
-def _fits(manifest: Manifest, tags: Mapping[str, str], note: str, commit: str) -> bool:
-    return (
-        tags.items() <= manifest.tags.items()
-        and note.casefold() in (manifest.note or "").casefold()
-        and (manifest.commit or "").startswith(commit)
-    )

@@ -1,9 +1,11 @@
-"""What a guard lets pass, by unit and by which way is better; what a compile will take, for whoever asks."""
+"""What a guard lets pass, by unit and direction; what is dropped by default; what a compile will take."""
 
 from dataclasses import replace
 
 import pytest
 from builders import assistants, judges
+from builders.assistants import OFFER, PUSHY, at, corpus, obedient, recipe
+from fakes.server import Answer, Sent, is_about_offers, verdict
 
 from dspy_proact import Benchmark, Case, Measure, Scored
 from dspy_proact.compile.measured import Examined, Measured, measured_of
@@ -126,3 +128,23 @@ def test_a_forecast_promises_no_gain_where_the_rules_forbid_a_claim(server):
     # Grades that are all alike have no kappa, and so no gain in it.
     alike = replace(many, grades=tuple(replace(grade, grade="PASS") for grade in many.grades))
     assert judges.at(server, alike, judges.recipe()).forecast().detectable_gain is None
+
+
+def test_a_better_candidate_that_is_shown_worse_in_another_stratum_is_dropped_unless_that_is_lifted(tmp_path, server):
+    """An offer helps where the user is done; here it does harm where something was only mentioned."""
+
+    def script(sent: Sent) -> Answer:
+        if sent.role in ("assistant", "proposer") or is_about_offers(sent):
+            return obedient(PUSHY)(sent)
+        harmed = "This is EMERGENT" in sent.text
+        return Answer(verdict("PASS" if (OFFER in str(sent.messages[-1]["content"])) != harmed else "FAIL"))
+
+    server.script = script
+    how = recipe(trials=2, max_demos=0)
+    kept = at(server, corpus(), how).run(tmp_path / "kept").artefact
+    assert kept.card.unchanged
+    assert [candidate.broken for candidate in kept.card.candidates] == [(), ("emergent",)]
+    assert any("shown worse in EMERGENT" in note for note in kept.card.notes)
+    lifted = at(server, corpus(), how, guards={"none": None}).run(tmp_path / "lifted").artefact
+    assert not lifted.card.unchanged
+    assert [candidate.broken for candidate in lifted.card.candidates] == [(), ()]

@@ -1,5 +1,6 @@
-"""Files of a made corpus: what is written anew, deleted, or refused because a person has changed it."""
+"""Files of a made corpus that are written anew, deleted or refused; and what becomes of a slot."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import ClassVar
@@ -11,8 +12,13 @@ from support.provider import SimulatedProvider
 
 from dspy_proact.errors import RunError
 from dspy_proact.evaluation.benchmark import CorpusFacts
+from dspy_proact.generation.attempt import Attempt, Mend
 from dspy_proact.generation.maker import Making
+from dspy_proact.generation.progress import CorpusForecast, CorpusObserver, CorpusProgress
+from dspy_proact.generation.slots import SlotWork
 from dspy_proact.kept import write_file
+from dspy_proact.switch import Switch
+from dspy_proact.types import Frozen
 
 
 def test_a_file_that_a_person_has_changed_is_not_overwritten_and_one_that_is_gone_is_written_again(tmp_path):
@@ -89,3 +95,34 @@ def test_files_that_are_no_more_are_deleted_unless_a_person_has_changed_them(tmp
         making(provider, benchmark=OneFileBench(), items=2).run(tmp_path)
     assert set(files(tmp_path)) == {"corpus.json", "items.jsonl", "notes/one.txt"}
     assert set(json.loads((tmp_path / "corpus.json").read_text())["files"]) == {"items.jsonl", "notes/one.txt"}
+
+
+class Line(Frozen):
+    text: str
+
+
+class LineMaker:
+    """Mends two stages at once, of which now one and now the other comes first."""
+
+    def __init__(self, *stages: str):
+        self.stages = stages
+
+    async def begin(self, attempt: Attempt) -> Line:
+        return Line(text=f"{attempt.slot} alone")
+
+    def text(self, made: Line) -> str:
+        return made.text
+
+    async def finish(self, attempt: Attempt, begun: Line) -> Line:
+        attempt.mends.extend(Mend(stage=stage, reasons=("It fails.",)) for stage in self.stages)
+        return begun
+
+
+def test_what_was_mended_stands_in_one_order_whichever_of_several_stages_came_first():
+    def mends(*stages):
+        progress = CorpusProgress(CorpusObserver(), CorpusForecast([], 1, 1), 1)
+        work = SlotWork(LineMaker(*stages), lambda slot, number: Attempt(0, slot, number, {}, {}), progress, Switch())  # pyright: ignore[reportArgumentType]
+        (kept,), _ = asyncio.run(work.run(1))
+        return [mend.stage for mend in kept.mends]
+
+    assert mends("review", "plan") == mends("plan", "review") == ["plan", "review"]

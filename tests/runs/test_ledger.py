@@ -1,6 +1,7 @@
 """What is still to do: every stage is open, done, given up or waiting, whatever is on disk in whatever order."""
 
 import tracemalloc
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -9,7 +10,7 @@ from builders.riddles import answered, call, case, cases, failed, graded, halted
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.runs import Grading, Ledger, StageEvent, StageKey, Work
+from dspy_proact.runs import Grading, Ledger, StageEvent, StageKey, Work, majority_label
 
 JUDGES = ("sphinx", "oracle")
 RESPONSE = response_key("a")
@@ -149,3 +150,14 @@ def test_every_stage_is_done_open_waiting_or_given_up_and_open_work_is_where_one
         assert of.is_open(key) is not (done or waiting or abandoned or anothers)
     works = [Work(case(key), epoch) for epoch in (1, 2) for key in CASES]
     assert of.open_work(cases(*CASES), EPOCHS) == [work for work in works if any(map(of.is_open, of.stages(work)))]
+
+
+ORDER = ("PASS", "PARTIAL", "FAIL")
+INPUTS = st.lists(st.sampled_from(ORDER), min_size=1, max_size=9)
+
+
+@given(inputs=INPUTS)
+def test_no_grade_was_given_more_often_and_no_lower_one_as_often(inputs: list[str]):
+    counts, grade = Counter(inputs), majority_label(inputs, ORDER)
+    assert counts[grade] == max(counts.values())
+    assert all(counts[lower] < counts[grade] for lower in ORDER[ORDER.index(grade) + 1 :])

@@ -320,9 +320,10 @@ def _cases(
             }
             seen = _seen(events, moment.index, settings.window)
             truth = Truth(wanted=event.is_help, intention=event.intention, query=event.query)
+            summary = state.summary[:_LONGEST_STATE]
             view = MomentView(
                 activity=tuple(_activity(other, event.start) for other in seen),
-                current=_state(state, event.start),
+                current=State(time=f"{event.start:%A %H:%M}", app=state.app, window_title=state.title, summary=summary),
                 screenshot=state.screenshot,
                 memory=past.text(settings.memory, state),
                 truth=truth,
@@ -368,8 +369,3 @@ def _activity(event: Event, now: datetime) -> Activity:
         window_title=event.title,
         summary=event.summary[:_LONGEST_SHOWN],
     )
-
-
-def _state(event: Event, now: datetime) -> State:
-    summary = event.summary[:_LONGEST_STATE]
-    return State(time=f"{now:%A %H:%M}", app=event.app, window_title=event.title, summary=summary)

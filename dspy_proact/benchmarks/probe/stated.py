@@ -27,7 +27,10 @@ def stands(value: Any, text: str) -> bool:
 def _in_other_forms(value: str, text: str) -> bool:
     """Whether a value that is a day, a time or an amount stands in a text in another form."""
     with suppress(ValueError):
-        return _has_time(datetime.fromisoformat(value), ":" in value, text)
+        moment = datetime.fromisoformat(value)
+        return any(re.search(form, text, re.IGNORECASE) for form in _day_forms(moment.date())) and (
+            ":" not in value or any(re.search(form, text, re.IGNORECASE) for form in _clock_forms(moment))
+        )
     if amount := _AMOUNT.fullmatch(value.strip()):
         digits = re.sub(r"[,' \u00a0\u2019]", "", amount[2].rstrip(".,' "))
         with suppress(ValueError):
@@ -46,13 +49,6 @@ def _has_number(number: float, text: str) -> bool:
         return True
     small = not fraction and size < len(_SMALL)
     return small and re.search(rf"\b{_SMALL[int(size)]}\b", text, re.IGNORECASE) is not None
-
-
-def _has_time(moment: datetime, timed: bool, text: str) -> bool:
-    """Whether a day stands in a text and, where the value has one, its time of day."""
-    return any(re.search(form, text, re.IGNORECASE) for form in _day_forms(moment.date())) and (
-        not timed or any(re.search(form, text, re.IGNORECASE) for form in _clock_forms(moment))
-    )
 
 
 def _day_forms(day: date) -> list[str]:

@@ -276,7 +276,3 @@ def test_names_are_told_by_capital_letters_where_not_all_nouns_have_them(audited
             turn["user_message"] = text
     shown = [finding.problem.partition(" ")[0] for finding in audited(*rows)["names"].findings]
     assert shown == names
-
-
-def test_the_sample_fails_no_check():
-    assert Audit("sample").of_state("failed") == []

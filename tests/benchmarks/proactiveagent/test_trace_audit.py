@@ -42,7 +42,3 @@ def test_planted_faults_are_seen_and_a_sound_trace_has_none(tmp_path):
 def test_a_folder_of_traces_is_known_by_its_files(tmp_path, below):
     traces_in(tmp_path / below, writing_a=[row("Opens the map.")])
     assert benchmark_of_corpus(str(tmp_path)).name == "proactiveagent"
-
-
-def test_the_sample_fails_no_check():
-    assert Audit("sample", benchmark="proactiveagent").of_state("failed") == []

@@ -72,7 +72,3 @@ def test_a_place_that_the_right_answer_always_has_is_reported(corpus):
     # Ten of the thirteen are one entry; the other three have places of their own, or the same.
     assert by_name["position of the answer"].state == "reported"
     assert by_name["commonest answer"].sentence.endswith("is right most often in QD: in 77% of its samples.")
-
-
-def test_the_sample_fails_no_check():
-    assert Audit("sample", benchmark="proactivebench").of_state("failed") == []

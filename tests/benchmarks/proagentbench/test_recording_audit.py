@@ -41,7 +41,3 @@ def test_a_row_that_cannot_be_used_fails_the_schema_and_the_others_are_checked(t
     check = checks(folder)["schema"]
     assert check.state == "failed"
     assert [finding.problem for finding in check.findings] == ["1 row cannot be used: is_llm_event is neither 0 nor 1."]
-
-
-def test_the_sample_fails_no_check():
-    assert Audit("sample", benchmark="proagentbench").of_state("failed") == []

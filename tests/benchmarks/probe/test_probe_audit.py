@@ -48,10 +48,6 @@ def test_a_name_that_three_people_share_is_reported(tmp_path):
     assert not any("Own Name" in problem for problem in problems)
 
 
-def test_the_sample_fails_no_check():
-    assert Audit("sample", benchmark="probe").of_state("failed") == []
-
-
 def test_no_sentence_repeats_its_state():
     untested = [check.sentence for check in Audit("sample", benchmark="probe").of_state("not tested")]
     assert len(untested) > 5

@@ -243,8 +243,10 @@ class ProactMaker:
         """The calls of one dialogue, in which three turns are triggers."""
         product, turns = len(self.source) // _CHARACTERS_A_TOKEN, (_SHORTEST + self.brief.dialogue.turns) / 2
         stages = list[StageForecast]()
+        # Plans are made at triggers, and at the turn after one.
+        counts = {"item": 1, "trigger": _TRIGGERS, "plan": 2 * _TRIGGERS - 1, "turn": turns}
         for stage, (role, unit, inputs, completion) in _STAGES.items():
-            prompt, calls = inputs, _counts(turns)[unit]
+            prompt, calls = inputs, counts[unit]
             if program := self.programs.get(stage):
                 blank = program.messages(dict.fromkeys(_inputs(program), ""))
                 prompt += sum(len(message["content"]) for message in blank) // _CHARACTERS_A_TOKEN
@@ -279,11 +281,6 @@ def making() -> Making:
         publishing=lazily("dspy_proact.benchmarks.proactbench.report.publishing", "publishing"),
         beyond_stand_in=beyond_stand_in,
     )
-
-
-def _counts(turns: float) -> dict[str, float]:
-    """How often something is asked in a dialogue of so many turns: plans at triggers, and at the turn after one."""
-    return {"item": 1, "trigger": _TRIGGERS, "plan": 2 * _TRIGGERS - 1, "turn": turns}
 
 
 def _inputs(program: Question) -> Sequence[str]:

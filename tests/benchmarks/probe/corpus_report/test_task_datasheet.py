@@ -1,4 +1,4 @@
-"""The datasheet of made tasks: what it states, with its denominators, and what a hostile corpus cannot do in it."""
+"""The datasheet of made tasks, and their card: what is stated, with its denominators; texts of others do nothing."""
 
 from dataclasses import replace
 
@@ -8,8 +8,10 @@ from markdown_it import MarkdownIt
 
 from dspy_proact.audit.check import AuditCheck
 from dspy_proact.benchmarks.probe.corpus_report.task_datasheet import datasheet
+from dspy_proact.benchmarks.probe.corpus_report.task_publishing import publishing
 from dspy_proact.benchmarks.probe.corpus_report.task_summary import TaskSummary
 from dspy_proact.publish.markdown import canary_of
+from dspy_proact.publish.publishing import PublicData
 
 ATTACK = " ``` | </td><script>alert(1)</script>\n\n# Heading\n`x` [a](javascript:alert(2)) \u202e"
 SECTIONS = [
@@ -93,3 +95,27 @@ def test_texts_of_others_are_code_and_no_markup():
 
 def test_the_datasheet_of_tasks_is_a_function_of_the_corpus(sheet):
     assert sheet == datasheet(TaskSummary(made_task_corpus(6, wanted=7)))
+
+
+def audit_of(task, fresh, repeats=0):
+    return {"task": task, "persona": "p", "person": "p-1", "proof": {"fresh": fresh, "repeats": repeats}}
+
+
+def described(*audits):
+    world = {"persona_id": "p-1", "context_difficulty": "easy", "available_actions": []}
+    inputs = [{"world_model": world, "data_points": []} for _ in audits]
+    rows = {"inputs": inputs, "outputs": [], "audits": audits, "tasks": [{"task": audit["task"]} for audit in audits]}
+    brief = {"work": {"name": "W", "text": "T"}, "people": {"personas": "invented"}, "tasks": {"language": "English"}}
+    return publishing().describe(PublicData(brief, rows, {})).proof
+
+
+def test_fresh_answers_that_repeat_those_that_decided_are_counted_on_the_card():
+    proof = described(audit_of("a", [True, True], 2), audit_of("b", [True, None]))
+    assert proof[0].startswith("2 of 2 tasks have fresh answers from the evidence alone, which decided nothing: 3 of 3")
+    assert proof[1] == "2 of 4 fresh answers repeat, word for word, one that decided."
+    assert len(described(audit_of("a", [True, False]))) == 1
+
+
+def test_fresh_answers_none_of_which_could_be_graded_show_nothing():
+    (sentence,) = described(audit_of("a", [None, None]))
+    assert sentence == "No fresh answer to these tasks could be graded: whether their evidence solves them is unknown."
