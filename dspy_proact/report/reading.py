@@ -1,7 +1,7 @@
 """One case to read: what was asked, what was answered, and what each verdict says, as a value, as JSON and as text."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.console import Console
@@ -56,15 +56,23 @@ class Reading:
         """
         sections = [section for section in self.sections if not section.hidden]
         chat = next((section for section in sections if section.kind == "chat" and _is_conversation(section)), None)
+        if not chat and (turns := _turns_of(self.outcome.view)):
+            # Sections that are made of a view show these fields among the others.
+            others = ([item for item in section.items if item[0] != "user message"] for section in sections)
+            rest = [replace(section, items=tuple(items)) for section, items in zip(sections, others, strict=True)]
+            chat = PageSection("conversation", "chat", turns)
+            sections = [chat, *(section for section in rest if section.items and section.title != "history")]
         before = list(sections[: sections.index(chat)]) if chat else []
         system = [text for section in before for _, text in section.items]
         if texts := list(filter(None, (prompt, *system))):
             yield ChatMessage("system", "\n\n".join(texts))
         if chat:
             yield from (ChatMessage(role, text) for role, text in chat.items)
-        rest = [section.as_text for section in sections if section is not chat and section not in before]
-        if rest:
-            yield ChatMessage("user", "\n\n".join(rest))
+        rest = [section for section in sections if section is not chat and section not in before]
+        texts = [text for section in rest for _, text in section.items]
+        if rest:  # a lone text was sent as it is
+            alone = not chat and len(texts) == 1
+            yield ChatMessage("user", texts[0] if alone else "\n\n".join(section.as_text for section in rest))
 
     @classmethod
     def of(cls, outcome: Outcome, benchmark: str) -> "Reading":
@@ -76,6 +84,17 @@ class Reading:
             return cls(outcome, sections, grounds, answer, reporting.details(outcome.meta))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RunError(f"{outcome.key!r} cannot be read: {type(error).__name__}") from error
+
+
+def _turns_of(view: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The chat of a view with the fields that `Assistant` takes, `user_message` and `history`; else nothing."""
+    message: Any = view.get("user_message")
+    history: Any = view.get("history") or []
+    try:
+        turns = [(role, str(turn[role])) for turn in history for role in ("user", "assistant")]
+    except (TypeError, KeyError, IndexError):
+        return ()
+    return (*turns, ("user", message)) if isinstance(message, str) else ()
 
 
 def _is_conversation(section: PageSection) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from fakes.server import Answer, verdict
 
 from dspy_proact import Evaluation, Gate, ModelSpec, Rejudging, Responses, RunFolder, Scope, reward, summarize
-from dspy_proact.exchange.training_rows import export_dpo, export_rl
+from dspy_proact.exchange.training_rows import export_dpo, export_rl, export_sft
 from dspy_proact.runs import CONTROL
 
 pytestmark = [
@@ -57,6 +57,7 @@ def rows(tmp_path):
     runs = [summarize(tmp_path / name) for name in ("bare", "terse")]
     export_rl(runs, tmp_path / "prompts.jsonl")
     export_dpo(runs, tmp_path / "pairs.jsonl", 0.5)
+    export_sft(runs, tmp_path / "passed.jsonl")
     return tmp_path
 
 
@@ -132,13 +133,15 @@ def test_what_has_no_grade_moves_nothing(server, rows, policy):
     rewarding.close()
 
 
-def test_a_step_of_dpo_on_the_pairs_changes_the_model(rows, policy):
+@pytest.mark.parametrize("kind", ["DPO", "SFT"])
+def test_a_step_on_answers_changes_the_model(kind, rows, policy):
     model, tokenizer = policy
     before = weights(model)
-    settings = trl.DPOConfig(**options(rows, learning_rate=0.1, max_length=None))
-    trainer = trl.DPOTrainer(
-        model, copy.deepcopy(model), args=settings, train_dataset=read(rows / "pairs.jsonl"), processing_class=tokenizer
-    )
+    settings = getattr(trl, f"{kind}Config")(**options(rows, learning_rate=0.1, max_length=None))
+    data = read(rows / ("pairs.jsonl" if kind == "DPO" else "passed.jsonl"))
+    reference = {"ref_model": copy.deepcopy(model)} if kind == "DPO" else {}
+    kinds = {"args": settings, "train_dataset": data, "processing_class": tokenizer, **reference}
+    trainer = getattr(trl, f"{kind}Trainer")(model, **kinds)
     trainer.train()
     assert float((weights(model) - before).abs().max()) > 0
     assert any("loss" in log for log in trainer.state.log_history)

@@ -9,7 +9,8 @@ import pytest
 from builders.runs import answered, graded, manifest, run_of, trigger, written
 from drivers.script import ended
 
-from dspy_proact import Evaluation, Rejudging, Responses, Scope, cli, load_corpus, reward, summarize
+from dspy_proact import Evaluation, ModelSpec, Rejudging, Responses, Scope, cli, load_corpus, reward, summarize
+from dspy_proact.benchmarks.rows.levels import RowSettings
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.registry import benchmarks
 from dspy_proact.evaluation.split import split_of
@@ -86,6 +87,55 @@ def test_nothing_of_a_rubric_is_in_any_row_and_the_second_file_has_it(sample, tm
         for criteria in (point.rubric.pass_criteria, point.rubric.partial_criteria, point.rubric.fail_criteria):
             assert criteria in hidden[key]
             assert not any(json.dumps(criteria, ensure_ascii=False)[1:-1] in text for text in written.values())
+
+
+def test_what_raters_see_and_the_assistant_does_not_is_in_no_prompt(tmp_path):
+    """Further columns of a table of one's own."""
+    head, row = "input,output,customer,remark,grade_ann", "Where is my parcel?,On its way.,c1,SECRET,good"
+    (tmp_path / "mine.csv").write_text(f"{head}\n{row}\n", "utf-8")
+    settings = RowSettings(scale=("bad", "good"), columns=(("context", "remark"),))
+    Evaluation(str(tmp_path / "mine.csv"), benchmark="rows", settings=settings).run(tmp_path / "run")
+    export_rl([summarize(tmp_path / "run")], tmp_path / "rows.jsonl")
+    (written,) = lines(tmp_path / "rows.jsonl")
+    assert written["prompt"] == [{"role": "user", "content": "Where is my parcel?"}]
+    assert "SECRET" in (tmp_path / "rows_hidden.jsonl").read_text("utf-8")
+
+
+OWN = """
+from pydantic import BaseModel
+from dspy_proact import Assistant, Benchmark, Case, CaseSet, Scored, Turn
+
+class Message(BaseModel, frozen=True):
+    user_message: str
+    history: tuple[Turn, ...] = ()
+
+class Reply(BaseModel, frozen=True):
+    response: str
+
+class Mine(Benchmark[Reply, Reply]):
+    name, about, strata, labels, view, answer_type = "mine", "Any.", ("S",), ("RIGHT", "WRONG"), Message, Reply
+
+    def read(self, corpus, settings, revision=None):
+        late = Message(user_message="And then?", history=(Turn(user="Hello", assistant="Hi"),))
+        return CaseSet.of("mine", [Case(k, k, "S", v) for k, v in (("a", Message(user_message="Hello")), ("b", late))])
+
+    def program(self, settings, start, roles):
+        return Assistant(start.prompt)
+
+    async def grade(self, case, answer, ask):
+        return Scored(1.0, "RIGHT", answer)
+"""
+
+
+def test_prompts_of_a_benchmark_of_ones_own_are_the_messages_that_its_assistant_was_sent(server, tmp_path):
+    (tmp_path / "mine.py").write_text(OWN, "utf-8")
+    own, model = str(tmp_path / "mine.py"), ModelSpec(name="openai/m", api_base=server.assistant)
+    Evaluation("any", model, benchmark=own, system_prompt="Be brief.").run(tmp_path / "run")
+    export_rl([summarize(tmp_path / "run")], tmp_path / "rows.jsonl")
+    sent = [one.messages for one in server.sent]
+    prompts = [row["prompt"] for row in lines(tmp_path / "rows.jsonl")]
+    assert [len(prompt) for prompt in prompts] == [2, 4]
+    assert sorted(prompts, key=len) == sorted(sent, key=len)
 
 
 def test_a_run_without_control_turns_says_so(tmp_path):

@@ -26,7 +26,8 @@ def _sections(view: View) -> Iterator[PageSection]:
     chat = tuple((message["role"], message["content"]) for message in view["conversation"])
     yield PageSection("conversation", "chat", chat)
     if view["context"]:
-        yield PageSection("further columns", "terms", tuple((one["name"], one["text"]) for one in view["context"]))
+        columns = tuple((one["name"], one["text"]) for one in view["context"])
+        yield PageSection("further columns", "terms", columns, hidden=True)
 
 
 def _grounds(verdict: VerdictRecord) -> Grounds:
