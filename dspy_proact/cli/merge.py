@@ -20,7 +20,7 @@ _COUNTED = ("run", "case", "event", "call")
     Section(
         Heading.OUTPUT,
         option.path("--out", "Folder of the merged run; one that is there is added to."),
-        option.flag("--partial", "Merge although shards are missing; reports then say that the run is a part."),
+        option.flag("--partial", "Merge although shards, or replies of batches, are missing."),
         option.as_json("what was merged"),
     ),
     first="--out --partial --json",

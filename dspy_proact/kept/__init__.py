@@ -4,12 +4,13 @@ A `Log` grows by whole lines, `replacing` swaps a file whole or not at all, and 
 compile. A `PathContent` says what a path holds.
 """
 
-from dspy_proact.kept.batch_log import BatchLog, KeptBatch, read_batches
+from dspy_proact.kept.batch_log import BatchLog, KeptBatch, name_in_batch, read_batches
 from dspy_proact.kept.call_log import (
     OPEN_STAGES,
     CallLog,
     NoReply,
     StageCalls,
+    conversation_of,
     marked_calls,
     open_stage,
     open_stage_files,

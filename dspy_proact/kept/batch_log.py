@@ -4,6 +4,7 @@ The same command waits for these batches in place of submitting their requests a
 holds the provider's ids, and no key and no address.
 """
 
+import hashlib
 import shutil
 import threading
 import time
@@ -172,6 +173,13 @@ class BatchLog:
         with Log(self.path, BatchRecord) as log:
             log.append(record)
         return record
+
+
+def name_in_batch(conversation: str, request: str) -> str:
+    """The name of a request in its batch, by its conversation and its name in the log of calls."""
+    # Anthropic takes at most 64 letters and digits. A request is in the log under its stage: equal ones of other
+    # epochs and verdicts have the same name of their own.
+    return hashlib.sha256(f"{conversation} {request}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def read_batches(folder: Path) -> Iterator[KeptBatch]:

@@ -178,8 +178,7 @@ class CallLog:
 
     def conversation(self, key: StageKey, begun: int) -> str:
         """What identifies this beginning of a stage to whoever is asked in it, and tells nothing else."""
-        text = f"{self._owner} {self._salt} {begun} {key.model_dump_json()}"
-        return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+        return conversation_of(self._owner, self._salt, key, begun)
 
     def forget(self, key: StageKey, begun: int, *, again: bool = False) -> None:
         """Forget the calls of a stage that has ended; one that is tried `again` finds them in its files."""
@@ -207,6 +206,12 @@ class CallLog:
         self.answered = True
         if not (made and self._single_use):
             self._kept.setdefault((call.key, call.begun), {})[call.request] = call
+
+
+def conversation_of(owner: str, salt: str, key: StageKey, begun: int) -> str:
+    """What identifies a beginning of a stage, in the run or compile with this digest and salt."""
+    text = f"{owner} {salt} {begun} {key.model_dump_json()}"
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def open_stage_files(path: Path) -> Iterator[Path]:

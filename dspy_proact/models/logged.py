@@ -29,7 +29,7 @@ from dspy_proact.errors import (
     StageError,
     StorageFault,
 )
-from dspy_proact.kept import CallLog, StageCalls, open_stage
+from dspy_proact.kept import CallLog, StageCalls, name_in_batch, open_stage
 from dspy_proact.models.batch.wire import named_in_batches
 from dspy_proact.models.dspy_internals import (
     StreamEvent,
@@ -175,7 +175,7 @@ class LoggedEngine(Described):
         named = nullcontext()
         if self.gated.in_batches:
             # As a conversation it is of this run: what another run asks in the same words is not its own.
-            named = named_in_batches(log.conversation(line["key"], line["begun"]), name)
+            named = named_in_batches(name_in_batch(log.conversation(line["key"], line["begun"]), name))
         # The slot is held until the reply is kept, so that a kill loses no more replies than calls are in flight.
         async with self.gated.gate.slots:
             if log.closed:  # a thread that DSPy left behind

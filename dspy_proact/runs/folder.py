@@ -281,6 +281,8 @@ class RunWriter(RunFolder):
     def copy_calls(self, lines: Iterable[str], name: str = "") -> int:
         """Keep calls of another run of this identity; of a stage that has not ended in its file. How many they were."""
         path = self._calls.with_name(OPEN_STAGES) / name if name else self._calls
+        if path.parent.is_symlink() and name:
+            raise RunError(f"{path.parent}: is a link; remove it")
         path.parent.mkdir(exist_ok=True)
         with Log(path, LoggedCall) as log:
             return _append(log, lines)

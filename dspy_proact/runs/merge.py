@@ -18,7 +18,7 @@ from pydantic import ConfigDict
 
 from dspy_proact.calls import LoggedCall, Price, StageKey
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.kept import as_text
+from dspy_proact.kept import as_text, conversation_of, name_in_batch, read_batches
 from dspy_proact.runs.folder import RunFolder, RunWriter
 from dspy_proact.runs.ledger import StageEvent
 from dspy_proact.runs.manifest import Manifest
@@ -69,7 +69,11 @@ class _Source:
 
     def __init__(self, folder: RunFolder):
         self.folder, self.histories = folder, defaultdict[_Stage, _History](_History)
-        known = {case.key for _, case in folder.case_lines()}
+        known, self.marks = set[str](), dict[str, str]()
+        for _, case in folder.case_lines():
+            known.add(case.key)
+            if case.mark:
+                self.marks[case.key] = case.mark
         for line, event in folder.event_lines(StageEvent):
             history = self.histories[_stage(event.key)]
             history.lines.add(_hash(line))
@@ -98,12 +102,12 @@ def merge_runs(runs: Iterable[RunFolder | Path | str], out: Path | str, *, parti
     Args:
         runs: Folders of runs, such as one of each shard; `out` itself among them is passed over.
         out: The folder; `Evaluation.run` goes on with it as with any run.
-        partial: Whether shards may be missing; reports of the run then say that it is a part.
+        partial: Whether shards, and replies of batches, may be missing; reports then say of shards that it is a part.
 
     Raises:
         UsageError: Shards are missing, or are parts of different numbers.
-        RunError: A run is damaged, being written, or of another identity, or two of them have different results of one
-            stage. Nothing is written then, unless the disk is at fault.
+        RunError: A run is damaged, being written, or of another identity, it waits for batches, or two of them have
+            different results of one stage. Nothing is written then, unless the disk is at fault.
     """
     out = Path(out)
     folders = [run if isinstance(run, RunFolder) else RunFolder(run) for run in runs]
@@ -116,6 +120,7 @@ def merge_runs(runs: Iterable[RunFolder | Path | str], out: Path | str, *, parti
             stack.enter_context(folder.unwritten())
         manifests = [(str(folder.path), folder.manifest()) for folder in distinct.values()]
         _require_one_identity(manifests)
+        awaited = _awaited(distinct.values(), partial)
         RunFolder(out).check(manifests[0][1])
         before = [RunFolder(out)] if RunFolder(out).exists else []
         own, others = [folder.manifest() for folder in before], [manifest for _, manifest in manifests]
@@ -123,6 +128,7 @@ def merge_runs(runs: Iterable[RunFolder | Path | str], out: Path | str, *, parti
         manifest, remarks = _manifest(others, own)
         manifest = manifest.model_copy(update={"shards": shards})
         sources = [_Source(folder) for folder in distinct.values()]
+        _require_equal_cases(sources)
         _chosen([*map(_Source, before), *sources])  # where results differ, nothing is written
         begun = next((one.model_copy(update={"numbers": ()}) for _, m in manifests if (one := m.shards)), None)
         with RunWriter(out, manifest.model_copy(update={"shards": begun})) as writer:
@@ -135,6 +141,7 @@ def merge_runs(runs: Iterable[RunFolder | Path | str], out: Path | str, *, parti
         remarks += [f"{stages} done in several runs with equal results: one is kept, and the calls of the others not."]
     if shards:
         remarks += [_missing(shards)]
+    remarks += [f"{sentence}: what they reply is not merged, and is billed all the same." for sentence in awaited]
     return Merged(out, len(distinct), *counts, shards, tuple(remarks))
 
 
@@ -151,6 +158,46 @@ def _require_one_identity(manifests: Sequence[tuple[str, Manifest]]) -> None:
         if manifest.controls and like.controls and manifest.controls != like.controls:
             graded = f"their {like.nouns.controls} were graded in other words, by another version"
             raise RunError(f"{path}: cannot be merged with {first}: {graded}")
+
+
+def _require_equal_cases(sources: Sequence["_Source"]) -> None:
+    """Raise a `RunError` where two runs have different cases under one key."""
+    marks = dict[str, tuple[str, Path]]()
+    for source in sources:
+        for key, mark in source.marks.items():
+            before, path = marks.setdefault(key, (mark, source.folder.path))
+            if mark != before:
+                fault = f"has another case {key!r} than {path}, by another version or since one was changed"
+                raise RunError(f"{source.folder.path}: {fault}; merge runs of one version")
+
+
+def _awaited(folders: Iterable[RunFolder], partial: bool) -> list[str]:
+    """Which runs have requests in batches whose results are not there yet: clauses.
+
+    Raises a `RunError` for the first, unless that is allowed: whoever goes on with the merged run would pay for them
+    again, since a batch is known to the run alone that submitted it.
+    """
+    clauses = list[str]()
+    for folder in folders:
+        names = dict[str, str]()
+        for batch in read_batches(folder.path):
+            names |= {name: batch.id or "of unknown id" for name in batch.requests if name not in batch.collected}
+        if not names:
+            continue
+        manifest = folder.manifest()
+        run = manifest.identity.digest(), manifest.salt or manifest.created
+        for call in folder.calls():  # a command that was killed has kept replies of batches that it has not ticked off
+            if call.key:
+                names.pop(name_in_batch(conversation_of(*run, call.key, call.begun), call.request), None)
+        if names:
+            ids, count = sorted({*names.values()}), f"{len(names):,} requests are"
+            more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
+            what = f"{'a request is' if len(names) == 1 else count} in batches whose results are not here yet"
+            clauses.append(f"{folder.path}: {what} ({', '.join(ids[:3])}{more})")
+    if clauses and not partial:
+        mend = "give the command of that run again, which waits for them, or merge without them by `partial`"
+        raise RunError(f"{clauses[0]}; {mend}")
+    return clauses
 
 
 def _shards(manifests: Sequence[Manifest], before: Sequence[Manifest], partial: bool) -> Shards | None:
@@ -206,6 +253,8 @@ def _manifest(others: Sequence[Manifest], own: Sequence[Manifest]) -> tuple[Mani
         remarks.append(f"The runs differ in {', '.join(differing)}: recorded is that of the run that was begun first.")
     reused = [run for manifest in manifests for run in manifest.reused]
     update["reused"] = tuple(run for at, run in enumerate(reused) if run not in reused[:at])
+    if own:
+        update["salt"] = own[0].salt  # its own batches have names by it
     update["keeps_calls"] = any(manifest.keeps_calls for manifest in manifests)
     update["assistant_price"] = _price(manifest.assistant_price for manifest in manifests)
     for name in ("judge_prices", "further_prices"):
@@ -237,7 +286,8 @@ def _price(prices: Iterable[Price]) -> Price:
     """The price of a role in several runs; unknown where they had different ones."""
     first, *others = prices
     if any(price.model_copy(update={"reason": first.reason}) != first for price in others):
-        return Price(reason="the merged runs had different prices")
+        tier = first.tier if all(price.tier == first.tier for price in others) else None
+        return Price(reason="the merged runs had different prices", tier=tier)
     return first
 
 

@@ -2,19 +2,23 @@
 
 import json
 import random
-import re
 from dataclasses import replace
 
 import pytest
 from drivers.batch_runs import ANTHROPIC, NAMES, OPENAI, PRICE, QUICK, at, halted, plain, results
-from drivers.child import Child
 from fakes.batches import FakeBatch
 from fakes.server import Answer, error, healthy
 
-from dspy_proact import Evaluation, Gate, ModelSpec, Rejudging, Responses, RunFolder, Scope, summarize
-from dspy_proact.errors import Interrupted, LimitReached, ProviderDown, SetupFault, UsageError
-from dspy_proact.kept import read_batches
-from dspy_proact.runs import Observer
+from dspy_proact import (
+    Gate,
+    ModelSpec,
+    Rejudging,
+    Responses,
+    RunFolder,
+    Scope,
+    summarize,
+)
+from dspy_proact.errors import LimitReached, ProviderDown, SetupFault, UsageError
 
 pytestmark = pytest.mark.usefixtures("proactbench")
 
@@ -275,113 +279,6 @@ def test_the_bill_is_half(batches, tmp_path):
     batch, plain_ = (summarize(tmp_path / name).usage["judge"].usd for name in ("batch", "plain"))
     assert (batch, plain_) == (pytest.approx(4 * 48.75e-6), pytest.approx(4 * 97.5e-6))
     assert RunFolder(tmp_path / "batch").manifest().assistant_price.tier == "batch"
-
-
-# Going on
-
-
-def run_here(folder, assistant, judge, name, requests):
-    """What a child does: a run in batches of so many requests."""
-    from dspy_proact.benchmarks import proactbench  # noqa: F401
-
-    models = [
-        ModelSpec(name=name, api_base=base, params={"max_tokens": 50}, price=PRICE) for base in (assistant, judge)
-    ]
-    gate = Gate(retries=3, backoff=0.0, batch=replace(QUICK, requests=int(requests)))
-    Evaluation("sample", *models, gate=gate).run(folder)
-
-
-@NAMES
-@pytest.mark.parametrize(
-    ("event", "number"),
-    [("upload", 1), ("create", 1), ("create", 3), ("poll", 1), ("results", 1), ("results", 3), ("poll", 6)],
-)
-def test_a_driver_that_is_killed_at_any_state_goes_on_and_pays_for_nothing_twice(
-    batches, name, event, number, tmp_path
-):
-    """Batches of 20: three of answers, three of verdicts."""
-    if (name, event) == (ANTHROPIC, "upload"):
-        pytest.skip("its requests are sent with the creation")
-    counted = []
-
-    def kill(happened, _):
-        counted.append(happened)
-        if counted.count(event) == number and happened == event:
-            child.kill()
-
-    batches.event = kill
-    child = Child(run_here, tmp_path / "run", batches.assistant, batches.judge, name, 20)
-    assert child.wait() == -9
-    batches.event = lambda *_: None
-    run_here(tmp_path / "run", batches.assistant, batches.judge, name, 20)
-    assert (batches.billed, sum(batches.sizes)) == (98, 98)
-    assert results(tmp_path / "run") == plain(batches, tmp_path / "plain", name)
-    assert not any(batch.is_running for batch in read_batches(tmp_path / "run"))
-
-
-class Stopping(Observer):
-    """Presses Ctrl-C once the first batch is submitted."""
-
-    def __init__(self, evaluation):
-        self.notices, self._evaluation = [], evaluation
-
-    def batched(self, progress, news):
-        self.notices.append(str(progress))
-        self._evaluation._gate.switch.pull(Interrupted("interrupted"))
-
-
-def test_ctrl_c_leaves_the_batches_to_the_provider_and_the_folder_goes_on_anywhere(batches, tmp_path):
-    batches.polls = lambda batch: 10_000
-    evaluation = at(batches)
-    halt = halted(evaluation, tmp_path / "run", observer=(stopping := Stopping(evaluation)))
-    assert isinstance(halt, Interrupted)
-    assert stopping.notices[0] == "1 batch with 49 requests submitted"
-    (left,) = read_batches(tmp_path / "run")
-    assert (left.id, left.is_running, batches.billed) == ("batch_1", True, 0)
-    batches.polls = lambda batch: batch.polls
-    (tmp_path / "run").rename(tmp_path / "other machine")
-    at(batches).run(tmp_path / "other machine")
-    assert (batches.sizes, batches.billed) == ([49, 49], 98)
-
-
-def test_what_a_narrower_command_did_not_use_of_a_batch_is_used_by_the_next(batches, tmp_path):
-    """49 answers are submitted; a command for 5 of them waits for the batch, and one for all pays for none twice."""
-    batches.polls = lambda batch: 10_000
-    evaluation = at(batches)
-    halted(evaluation, tmp_path / "run", observer=Stopping(evaluation))
-    batches.polls = lambda batch: batch.polls
-    at(batches).run(tmp_path / "run", Scope(limit=5))
-    assert batches.sizes == [49, 5]
-    at(batches).run(tmp_path / "run")
-    assert (batches.sizes, batches.billed) == ([49, 5, 44], 98)
-
-
-def test_failures_that_were_used_are_not_used_again_by_the_next_command(batches, tmp_path):
-    """Without retries each command gets one answer to each request that has none."""
-    batches.fate = lambda batch, line, sent: "expired" if (batch.number, line) == (1, 0) else "answered"
-    assert at(batches, retries=0).run(tmp_path / "run", Scope(limit=3)).unscored == 1
-    assert at(batches, retries=0).run(tmp_path / "run", Scope(limit=3)).unscored == 0
-    assert batches.sizes == [3, 2, 1, 1]
-
-
-def test_a_batch_of_another_run_that_looks_like_ours_is_none_of_ours(batches, tmp_path):
-    """Anthropic's batches have no name. Two runs ask the same 5 answers; the second one's creation fails."""
-    at(batches, ANTHROPIC).run(tmp_path / "other", Scope(limit=5))
-    batches.failing = [("POST", "messages/batches", error(502))]
-    at(batches, ANTHROPIC).run(tmp_path / "run", Scope(limit=5))
-    assert (batches.sizes, batches.billed) == ([5, 5, 5, 5], 20)
-    assert summarize(tmp_path / "run").usage["assistant"].calls == 5
-    # The batch that was taken for ours, by its time and size, is in the log, and was dropped.
-    assert len([*read_batches(tmp_path / "run")]) == 3
-    assert not any(batch.is_running for batch in read_batches(tmp_path / "run"))
-
-
-def test_nothing_on_disk_holds_a_key_or_an_address(batches, monkeypatch, tmp_path):
-    monkeypatch.setenv("HOSTED_VLLM_API_KEY", "sk-secret-of-the-tests")
-    at(batches).run(tmp_path / "run", Scope(limit=2))
-    assert batches.keys == {"Bearer sk-secret-of-the-tests"}
-    log = (tmp_path / "run" / "batches.jsonl").read_text("utf-8")
-    assert not re.search("secret|http", log)
 
 
 # What is refused

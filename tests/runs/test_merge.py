@@ -325,6 +325,15 @@ def test_a_cost_is_not_known_where_the_runs_had_different_prices(tmp_path: Path)
     assert (kept.judge_prices[JUDGE].prompt, kept.assistant_price) == (None, price(reason="list 0"))
 
 
+def test_a_price_that_is_not_known_is_still_that_of_batches_where_all_runs_were_in_them(tmp_path: Path):
+    batch = [price(cost, 2e-6).model_copy(update={"tier": "batch"}) for cost in (1e-6, 2e-6)]
+    for second, in_batches in ((batch[1], True), (price(2e-6, 2e-6), False)):
+        of = [of_shard(number, assistant_price=one) for number, one in ((1, batch[0]), (2, second))]
+        paths = [made(tmp_path / f"{in_batches} {at}", [], [], one) for at, one in enumerate(of)]
+        kept = RunFolder(merge_runs(paths, tmp_path / f"{in_batches} all").path).manifest()
+        assert (kept.assistant_price.prompt, kept.in_batches) == (None, in_batches)
+
+
 def test_a_run_that_is_being_written_is_refused_and_so_is_a_folder_that_is(pair: list[Path], tmp_path: Path):
     with RunWriter(pair[0], of_shard(1)), pytest.raises(RunError, match="1: another process is writing this run; wait"):
         merge_runs(pair, tmp_path / "all")
@@ -355,6 +364,28 @@ def change(path: Path, name: str, old: str, new: str) -> None:
     text = (path / name).read_text("utf-8")
     assert old in text
     (path / name).write_text(text.replace(old, new, 1), "utf-8")
+
+
+def test_two_cases_of_one_key_are_refused_and_nothing_is_written(tmp_path: Path):
+    """A forger can mark a case of his own, though the corpus is the same."""
+    paths = [made(tmp_path / name, [case("a", group=name)], both("a")) for name in ("1", "2")]
+    with pytest.raises(
+        RunError, match=r"2: has another case 'a' than .*1, by another version or since one was changed"
+    ):
+        merge_runs(paths, tmp_path / "all")
+    assert not (tmp_path / "all").exists()
+
+
+def test_a_link_in_the_place_of_the_folder_of_open_stages_is_not_followed(pair: list[Path], tmp_path: Path):
+    with RunWriter(pair[0], of_shard(1)) as folder, folder.call_log(Ledger((), Grading([JUDGE]))) as log:
+        log.add(logged(answered("d"), "vector").model_copy(update={"role": "embedder"}), briefly=True)
+    made(pair[0], cases("d"), [], of_shard(1))
+    merged = merge_runs(pair[1:], tmp_path / "all", partial=True).path
+    (tmp_path / "precious").mkdir()
+    (merged / "open").symlink_to(tmp_path / "precious")
+    with pytest.raises(RunError, match="open: is a link; remove it"):
+        merge_runs(pair, merged)
+    assert not [*(tmp_path / "precious").iterdir()]
 
 
 HOSTILE = {

@@ -1,7 +1,6 @@
 """The transport under a provider's own client: an HTTP request waits in a batch for its HTTP response."""
 
 import asyncio
-import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
@@ -22,11 +21,9 @@ _FOREVER = 10.0**7
 
 
 @contextmanager
-def named_in_batches(*parts: object) -> Generator[None]:
-    """Inside, a request has the name of these parts in its batch: its line in the log of calls, and nothing else."""
-    # Anthropic takes at most 64 letters and digits. A request is in the log under its stage: equal ones of other
-    # epochs and verdicts have the same name of their own.
-    token = _name.set(hashlib.sha256(" ".join(map(str, parts)).encode("utf-8", "surrogatepass")).hexdigest())
+def named_in_batches(name: str) -> Generator[None]:
+    """Inside, a request has this name in its batch."""
+    token = _name.set(name)
     try:
         yield
     finally:
