@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 
 import dspy_proact
@@ -63,6 +64,7 @@ REMAINING: dict[str, int] = {}
 """How many uses remain in a room; a number only shrinks."""
 
 
+@cache
 def words_of(name):
     """The words of a name, of whatever case: those of `NAMED_one` and `NamedOne` are named and one."""
     return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)}

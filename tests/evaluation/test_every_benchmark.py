@@ -50,8 +50,11 @@ AGENTS = [
 ]
 ANSWERED = [f"{name} answers" for name in ("proactbench", "proactiveagent") if name in OWN]
 """Answers that exist, of a text and of several fields, from rows; a judge grades them."""
-APPS = [f"{name} app" for name in OWN]
-"""An application in the place of the model, which asks the same server."""
+APPS = [f"{name} app" for name in ("proactbench", "probe") if name in OWN]
+"""An application in the place of the model, which asks the same server, in one call a case and in several.
+
+What is sent to one is shown for all; what is done about its failures knows no benchmark.
+"""
 EVERY = pytest.mark.parametrize("name", [*OWN, *CHAINED, *ANSWERED, *APPS])
 EVERY_AGENT = pytest.mark.parametrize("name", [*OWN, *CHAINED, *AGENTS, *ANSWERED, *APPS])
 RELAY = Path(__file__).parents[1] / "fakes" / "relay.py"

@@ -11,10 +11,10 @@ They read the request only and answer equal requests alike. Nothing of it measur
 import hashlib
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import count, islice, pairwise
 from typing import Any, get_args
@@ -396,7 +396,12 @@ def _parameters(fields: Fields) -> dict[str, Any]:
 
 def named(name: str, text: str) -> int:
     """How many words of a parameter's name stand in a text, those apart that many names have."""
-    return len(({*name.split("_")} - _USUAL) & {*re.findall(r"[a-z]+", text.lower())})
+    return len(({*name.split("_")} - _USUAL) & _small_words(text))
+
+
+@lru_cache(maxsize=1024)
+def _small_words(text: str) -> Set[str]:
+    return frozenset(re.findall(r"[a-z]+", text.lower()))
 
 
 _STAGES: Mapping[str, Callable[[Fields], dict[str, Any]]] = {

@@ -25,10 +25,13 @@ def sentences(text: str) -> list[str]:
     return [sentence for match in _SENTENCE.finditer(text) if (sentence := match.group().strip())]
 
 
+@lru_cache(maxsize=1024)  # a stand-in holds the same few lines against each other again and again
 def content_words(text: str) -> Set[str]:
     """Words of four letters or more that are not common ones, without plural and case; every number."""
     words = (word.casefold() for word in _WORD.findall(text))
-    return {stem(word, _ENDINGS) for word in words if word[0].isdigit() or (len(word) > 3 and word not in _COMMON)}
+    return frozenset(
+        stem(word, _ENDINGS) for word in words if word[0].isdigit() or (len(word) > 3 and word not in _COMMON)
+    )
 
 
 @lru_cache(maxsize=100_000)

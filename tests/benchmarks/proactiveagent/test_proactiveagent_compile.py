@@ -86,7 +86,7 @@ def judge_at(server, folder, optimizer="search", settings=None, **recipe):
 
 def test_a_hidden_rule_is_found_and_shown_on_traces_that_were_left_out(server, tmp_path):
     server.script = ruled
-    compiling = judge_at(server, voted(tmp_path / "votes"), "gepa", folds=2)
+    compiling = judge_at(server, voted(tmp_path / "votes"), folds=2, trials=4)
     for fold in compiling.folds:
         assert not {item.group for item in fold.train} & {item.group for item in fold.test}
     compiling.run(tmp_path / "made")
@@ -99,7 +99,7 @@ def test_a_hidden_rule_is_found_and_shown_on_traces_that_were_left_out(server, t
     assert 0.3 < row.before.value < 0.7
     assert RULE in next(iter(artefact.states.values())).signature.instructions
     sent = len(server.sent)
-    judge_at(server, tmp_path / "votes", "gepa", folds=2).run(tmp_path / "made")
+    judge_at(server, tmp_path / "votes", folds=2, trials=4).run(tmp_path / "made")
     assert len(server.sent) == sent
 
 
@@ -177,7 +177,7 @@ def test_an_agent_finds_when_to_be_silent(server, tmp_path):
     server.script = answer
     named = {"openai/agent": server.assistant, "openai/judge": server.judge, "openai/proposer": server.proposer}
     agent, judge, proposer = (ModelSpec(name=name, api_base=base) for name, base in named.items())
-    settings, recipe = ProactiveAgentSettings(), Recipe(trials=4, folds=3, max_demos=0)
+    settings, recipe = ProactiveAgentSettings(), Recipe(trials=3, folds=2, max_demos=0)
     named = {"benchmark": "proactiveagent", "settings": settings}
     target = AssistantTarget(str(folder), agent, judge, judge, proposer, **named)
     Compile(target, recipe, Gate(retries=0)).run(tmp_path / "made")

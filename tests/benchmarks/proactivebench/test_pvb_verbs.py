@@ -125,7 +125,7 @@ def test_a_page_has_a_small_image_of_every_step(run):
 def test_a_compile_finds_that_asking_helps_and_its_card_has_the_share_of_blind_asks(proact):
     """By GEPA, and where it may write more; docs/benchmarks/proactivebench.md has the command for a search."""
     named = ("--benchmark", "proactivebench", "--out", "made")
-    how = ("--optimizer", "gepa", "--trials", 3, "--folds", 2, "--guard", "none")
+    how = ("--optimizer", "gepa", "--trials", 2, "--folds", 2, "--guard", "none")
     status, out, err = proact("optimize", "assistant", *named, *how)
     assert status == 0, err
     assert re.search(r"^blind asking \(until the limit\) +28 ", out, re.MULTILINE), out

@@ -96,7 +96,7 @@ def gossip(sent: Sent) -> Answer:
     return Answer(json.dumps({**document, **lists, "reasoning": " ".join(complete)}))
 
 
-@pytest.mark.parametrize("compiled", ["search", "gepa", "miprov2", "judges"])
+@pytest.mark.parametrize("compiled", ["search", "gepa", "judges"])
 def test_what_is_right_and_test_people_of_a_fold_stay_hidden(server, compiled):
     server.script = gossip
     judged = compiled == "judges"
