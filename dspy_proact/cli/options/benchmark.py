@@ -170,7 +170,7 @@ class BenchmarkChoice:
 
         if self.benchmark in (None, DEFAULT_BENCHMARK) or not path.exists() or not is_answers(path):
             return summary_of(path)
-        if self.benchmark == OWN_ROWS and "--scale" not in flags_in_hand():
+        if self.benchmark == OWN_ROWS and not self.values and "--scale" not in flags_in_hand():
             grade = f"dspy-proact rejudge {path} --scale bad,ok,good --judge MODEL --out DIR"
             raise UsageError(f"{path}: a table of your own has no verdicts to read; have it graded: `{grade}`")
         declared = self.known(path)
