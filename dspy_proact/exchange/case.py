@@ -1,6 +1,6 @@
 """A case of a run as other tools take it: messages, an answer, what was right, and what was said of the answer."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -68,11 +68,11 @@ def manifest_of(summary: Summary) -> Manifest:
     return summary.manifest
 
 
-def exported_cases(summary: Summary) -> Iterator[ExportedCase]:
+def exported_cases(summary: Summary, wanted: Callable[[Outcome], bool] = lambda _: True) -> Iterator[ExportedCase]:
     """Every case of a run in every epoch, control cases last; raises a `RunError` where what it keeps is damaged."""
     reporting, manifest = reporting_of(summary.benchmark), summary.manifest
     prompt = manifest.system_prompt if manifest else None
-    for outcome in (*summary.outcomes, *summary.controls.outcomes):
+    for outcome in filter(wanted, (*summary.outcomes, *summary.controls.outcomes)):
         if manifest is None or manifest.keeps_inputs:
             reading = Reading.of(outcome, summary.benchmark)
             hidden = "\n\n".join(section.as_text for section in reading.sections if section.hidden)

@@ -10,7 +10,7 @@ case is of the split `train`. The unit is what the split keeps together, and the
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from dspy_proact.exchange.safe_json import safe_json
 from dspy_proact.kept import replacing
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.summary import Summary
-from dspy_proact.runs import CONTROL, HELD_BACK, Case, require_public
+from dspy_proact.runs import CONTROL, HELD_BACK, Case, Outcome, require_public
 from dspy_proact.types import Frozen
 
 MARGIN = 1.0
@@ -77,7 +77,7 @@ def export_rl(summaries: Sequence[Summary], path: Path) -> Sequence[str]:
     Raises a `UsageError` where the runs cannot be trained on or the files not be written.
     """
     prompts = dict[tuple[str, tuple[ChatMessage, ...]], _RunAnswer]()
-    for answer in _answers(summaries):
+    for answer in _answers(summaries, lambda outcome: outcome.epoch == 1):
         prompts.setdefault(answer.prompt, answer)
     hidden = {answer.case.outcome.key: answer.case.hidden for answer in prompts.values()}
     with replacing(path.with_name(path.stem + HIDDEN)) as beside:
@@ -167,8 +167,8 @@ def _pairs(answers: Sequence[_RunAnswer], margin: float) -> list[tuple[_RunAnswe
     return pairs
 
 
-def _answers(summaries: Sequence[Summary]) -> Iterator[_RunAnswer]:
-    """Every case of runs in every epoch; raises a `UsageError` where one of them cannot be trained on."""
+def _answers(summaries: Sequence[Summary], wanted: Callable[[Outcome], bool]) -> Iterator[_RunAnswer]:
+    """The wanted cases of runs and epochs; raises a `UsageError` where one of the runs cannot be trained on."""
     if len({summary.benchmark for summary in summaries}) > 1:
         named = ", ".join(f"{summary.path} of {summary.benchmark}" for summary in summaries)
         raise UsageError(f"rows are of one benchmark, and these runs are {named}; export them one by one")
@@ -185,18 +185,18 @@ def _answers(summaries: Sequence[Summary]) -> Iterator[_RunAnswer]:
         cases = {one.key: Case(one.key, one.group, one.stratum, Frozen(), one.meta) for one in outcomes}
         units, best = units_of(declared, cases.values()), {summary.labels[0], *manifest.control_labels[:1]}
         judges = tuple(judge.model for judge in manifest.identity.judges)
-        for case in exported_cases(summary):
+        for case in exported_cases(summary, wanted):
             outcome = case.outcome
             yield _RunAnswer(case, units[outcome.key], summary.model_name, judges, outcome.label in best)
 
 
 def _graded(summaries: Sequence[Summary], left: Counter[str]) -> Iterator[_RunAnswer]:
     """The graded answers to cases that may be trained on; the others are counted."""
-    for answer in _answers(summaries):
+    for answer in _answers(summaries, lambda outcome: outcome.response is not None):
         if answer.split == "test":
-            left["to cases of the split test"] += answer.case.outcome.response is not None
+            left["to cases of the split test"] += 1
         elif answer.case.outcome.state != "scored":
-            left["without a grade"] += answer.case.outcome.response is not None
+            left["without a grade"] += 1
         else:
             yield answer
 
