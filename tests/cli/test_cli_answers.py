@@ -8,6 +8,7 @@ import pytest
 from builders.results import corpus_with, file_with
 from drivers.terminal import last, unwrapped
 
+import dspy_proact.benchmarks.proactbench  # noqa: F401 - the tests are skipped where its folder is gone
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.runs import RunFolder
 

@@ -10,6 +10,7 @@ from builders.riddles import outcomes
 from drivers.client import spec
 from fakes.server import Answer, verdict
 
+import dspy_proact.benchmarks.proactbench  # noqa: F401 - the tests are skipped where its folder is gone
 from dspy_proact import Evaluation, Gate, Responses, RunFolder, Scope, compare, summarize
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.evaluation import Rejudging

@@ -10,7 +10,6 @@ from builders.runs import answered, graded, manifest, run_of, trigger, written
 from drivers.script import ended
 
 from dspy_proact import Evaluation, ModelSpec, Rejudging, Responses, Scope, cli, load_corpus, reward, summarize
-from dspy_proact.benchmarks.rows.levels import RowSettings
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.registry import benchmarks
 from dspy_proact.evaluation.split import split_of
@@ -91,6 +90,8 @@ def test_nothing_of_a_rubric_is_in_any_row_and_the_second_file_has_it(sample, tm
 
 def test_what_raters_see_and_the_assistant_does_not_is_in_no_prompt(tmp_path):
     """Further columns of a table of one's own."""
+    from dspy_proact.benchmarks.rows.levels import RowSettings
+
     head, row = "input,output,customer,remark,grade_ann", "Where is my parcel?,On its way.,c1,SECRET,good"
     (tmp_path / "mine.csv").write_text(f"{head}\n{row}\n", "utf-8")
     settings = RowSettings(scale=("bad", "good"), columns=(("context", "remark"),))
