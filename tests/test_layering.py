@@ -44,7 +44,7 @@ MAY_IMPORT = {
     "report": BELOW_REPORTS,
     "exchange": BELOW_REPORTS | {"report"},
     "label": BELOW_REPORTS | {"report"},
-    "trained": BELOW_COMPILES | {"report"},
+    "trained": BELOW_COMPILES | {"report", "publish"},
     "compile": BELOW_COMPILES,
     "mlflow": BELOW_COMPILES,
     "generation": BELOW_COMPILES,

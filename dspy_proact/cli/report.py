@@ -1,7 +1,8 @@
 """`dspy-proact report`, `compare` and `leaderboard`: the scores of runs and of results files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,10 +11,14 @@ from dspy_proact.cli.options import option
 from dspy_proact.cli.options.arguments import with_options_of_models, words_of
 from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, READ_BENCHMARK, BenchmarkChoice, corpus_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
+from dspy_proact.cli.options.models import LAZY_GATE, NamedModel, model_options
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import console, print_json, print_more, say
 from dspy_proact.cli.views.pages import write_over_its_like, write_page
 from dspy_proact.errors import UsageError
+
+if TYPE_CHECKING:
+    from dspy_proact.models import Gate
 
 _RANKED = "A run of your own stands beside them, ranked where it was made as they were: leaderboard RUN."
 
@@ -136,15 +141,49 @@ def _write_file_of(
         ),
     ),
     READ_BENCHMARK,
-    Section(Heading.OUTPUT, option.explain(), option.as_json("the comparison")),
-    first="--ratings --benchmark --explain --json",
+    Section(
+        Heading.COMPARED,
+        option.flag("--card", "Say whether RUN_B, of a trained model, is better."),
+        option.text(
+            "--trained-on",
+            "ROWS",
+            "What it was trained on: rows of `export`, or the folder of a reward; repeatable. Without it no claim.",
+            several=True,
+        ),
+        option.text(
+            "--rewarded-by",
+            "NAME",
+            "The judge that rewarded, where --trained-on does not say; repeatable.",
+            several=True,
+        ),
+        option.file("--markdown", "Write the card as Markdown, for the README of the model; - for standard output."),
+    ),
+    model_options(
+        "--judge",
+        "With --card: asked which response is better, without the rubric; repeatable. Without it no claim.",
+        Heading.JUDGE,
+    ),
+    LAZY_GATE,
+    option.output("the judge's choices. Default: runs/preference--MODELS--JUDGE--ID", "the comparison"),
+    Section(Heading.OUTPUT, option.explain()),
+    first="--ratings --card --trained-on --judge --dry-run --benchmark --explain --json",
     example="dspy-proact compare runs/before runs/after",
     brief="Compare runs on the cases that they share.",
 )
 @click.argument("runs", nargs=-1, metavar="RUN_A RUN_B...", type=click.Path(path_type=Path))
 def compare(
-    runs: tuple[Path, ...], ratings: tuple[str, ...], chosen: BenchmarkChoice, explain: bool, as_json: bool
-) -> None:
+    runs: tuple[Path, ...],
+    ratings: tuple[str, ...],
+    chosen: BenchmarkChoice,
+    card: bool,
+    trained_on: tuple[str, ...],
+    rewarded_by: tuple[str, ...],
+    markdown: Path | None,
+    judge: NamedModel,
+    gate: "Callable[[], Gate]",
+    output: option.Output,
+    explain: bool,
+) -> int | None:
     """Compare RUN_B, or each of several, with RUN_A on the cases that they share.
 
     A RUN is the folder of a run, the Inspect log of one, or a results file. More than two are listed by their score,
@@ -152,39 +191,61 @@ def compare(
 
     Differences are paired by case and clustered by what cases share, such as a scenario; the smallest detectable
     difference stands beside them. With --ratings of both, how much more people would have given to one of them.
-    """
-    from dspy_proact.report import (
-        compare,
-        compare_corrected,
-        compare_several,
-        comparison_document,
-        corrected_comparison_document,
-        print_comparison,
-        print_corrected_comparison,
-        print_several,
-        several_document,
-    )
-    from dspy_proact.report.corrected import SEPARATE_RATINGS
 
+    --card claims an improvement of a trained model only on cases that it was not trained on, by a judge of another
+    family than the one that rewarded, and where a judge without the rubric does not prefer the other model.
+    """
+    if card:
+        if len(runs) != 2 or ratings:
+            raise UsageError("--card: takes RUN_A and RUN_B, and no --ratings")
+        from dspy_proact.cli.views.trained import CardOptions, card_shown
+
+        options = CardOptions(trained_on, rewarded_by, judge, gate, markdown)
+        return card_shown(*runs, chosen, options, output, explain)
+    if flag := first_typed(but=("--ratings", "--benchmark", "--explain", "--json")):
+        raise UsageError(f"{flag}: has no effect without --card")
     if len(runs) < 2:
         raise UsageError(f"compare takes RUN_A and RUN_B, and {'one is' if runs else 'none is'} given")
     if len(runs) > 2:
         if ratings:
             raise UsageError(f"--ratings is for two RUNs, and {len(runs)} are given")
-        chosen.require(*runs)
-        several = compare_several([chosen.summary(run) for run in runs])
-        if as_json:
-            print_json(several_document(several))
-            return
-        print_several(several, console(), explain)
-        print_more(explain)
-        say_next(Next.RUN_FINISHED, benchmark=chosen.words, runs=runs)
+        _compare_several(runs, chosen, output.as_json, explain)
+    else:
+        _compare_two(runs[0], runs[1], ratings, chosen, output.as_json, explain)
+    return None
+
+
+def _compare_several(runs: Sequence[Path], chosen: BenchmarkChoice, as_json: bool, explain: bool) -> None:
+    from dspy_proact.report import compare_several, print_several, several_document
+
+    chosen.require(*runs)
+    several = compare_several([chosen.summary(run) for run in runs])
+    if as_json:
+        print_json(several_document(several))
         return
+    print_several(several, console(), explain)
+    print_more(explain)
+    say_next(Next.RUN_FINISHED, benchmark=chosen.words, runs=runs)
+
+
+def _compare_two(
+    first: Path, second: Path, ratings: Sequence[str], chosen: BenchmarkChoice, as_json: bool, explain: bool
+) -> None:
+    from dspy_proact.report import (
+        compare,
+        compare_corrected,
+        comparison_document,
+        corrected_comparison_document,
+        print_comparison,
+        print_corrected_comparison,
+    )
+    from dspy_proact.report.corrected import SEPARATE_RATINGS
+
     if len(ratings) not in (0, 2):
         times = "once" if len(ratings) == 1 else f"{len(ratings)} times"
         raise UsageError(f"--ratings is given {times}: {SEPARATE_RATINGS}: --ratings A --ratings B")
-    chosen.require(*runs)
-    a, b = map(chosen.summary, runs)
+    chosen.require(first, second)
+    a, b = chosen.summary(first), chosen.summary(second)
     comparison, corrected = compare(a, b), None
     if ratings:
         corrected = compare_corrected(comparison, ratings_of(ratings[:1], a), ratings_of(ratings[1:], b))
@@ -197,7 +258,7 @@ def compare(
     if corrected:
         print_corrected_comparison(corrected, console(), explain)
     print_more(explain)
-    say_next(Next.COMPARED, benchmark=chosen.words, a=runs[0], b=runs[1])
+    say_next(Next.COMPARED, benchmark=chosen.words, a=first, b=second)
 
 
 @verb(

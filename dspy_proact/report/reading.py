@@ -2,17 +2,21 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pydantic_core import to_jsonable_python
 from rich.console import Console
 from rich.text import Text
 
 from dspy_proact.errors import RunError
 from dspy_proact.evaluation.registry import reporting_of
-from dspy_proact.evaluation.reporting import Grounds, PageSection, quoted
+from dspy_proact.evaluation.reporting import Grounds, PageSection, quoted, sections_of
 from dspy_proact.report.numbers import fields_of
 from dspy_proact.report.terminal import Sheet, in_a_line, marked, readable
 from dspy_proact.runs import Nouns, Outcome
+
+if TYPE_CHECKING:
+    from dspy_proact.evaluation.benchmark import Benchmark
 
 _ROLES = {"system", "user", "assistant"}
 
@@ -73,6 +77,12 @@ class Reading:
         if rest:  # a lone text was sent as it is
             alone = not chat and len(texts) == 1
             yield ChatMessage("user", texts[0] if alone else "\n\n".join(section.as_text for section in rest))
+
+    def with_inputs(self, declared: "Benchmark[Any, Any]") -> "Reading":
+        """A copy whose sections are the inputs of the program under test alone, of a benchmark with a view."""
+        assert declared.view, "its answers can be judged"
+        inputs = to_jsonable_python(declared.inputs(declared.view.model_validate(self.outcome.view)))
+        return replace(self, outcome=replace(self.outcome, view=inputs), sections=tuple(sections_of(inputs)))
 
     @classmethod
     def of(cls, outcome: Outcome, benchmark: str) -> "Reading":

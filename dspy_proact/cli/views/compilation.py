@@ -24,11 +24,11 @@ from dspy_proact.models import Limits
 from dspy_proact.plain_text import duration, printable
 from dspy_proact.programs.artefact import Artefact, PredictorState
 from dspy_proact.programs.card import Card, CardUsage, tokens_ratio
-from dspy_proact.programs.card_rows import CardRow
 from dspy_proact.recipe import Recipe
-from dspy_proact.report.numbers import counted, gain_range, percent, points_of, probability, share, shown_gain, signed
+from dspy_proact.report.numbers import counted, gain_range, share, shown_gain, signed
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
 from dspy_proact.stats import CANDIDATES
+from dspy_proact.trained.card_text import cells_of
 
 _SECONDS = 60.0
 """Between two lines."""
@@ -219,8 +219,8 @@ def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -
     times = "" if ratio is None else f", {ratio:.1f} times as many tokens"
     answer = "response" if "assistant" in made.models else "verdict"
     in_kappa = card.target.unit == "kappa"
-    rows = [[card.target.title if in_kappa else f"{card.aim}*", *_row(card.target)]]
-    rows += [[row.title, *_row(row)] for row in card.rows if row.title != card.aim]
+    rows = [[card.target.title if in_kappa else f"{card.aim}*", *cells_of(card.target)]]
+    rows += [[row.title, *cells_of(row)] for row in card.rows if row.title != card.aim]
     first = "kappa" if in_kappa else "out of fold"
     show(
         console(),
@@ -232,20 +232,6 @@ def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -
         *(_explained(artefact) if explain else ()),
     )
     print_more(explain, "dspy-proact optimize show FILE " if explain is None else "")
-
-
-def _row(row: CardRow) -> list[str]:
-    count = str(row.count) if row.count == row.total else f"{row.count}/{row.total}"
-    before, after, difference = row.before, row.after, row.difference
-    if row.unit == "times":
-        means = (
-            "-" if number.value is None else f"{number.value:{'.0f' if number.value >= 10 else '.2g'}}"
-            for number in (before, after)
-        )
-        return [count, *means, "-" if difference.value is None else f"x {difference}", probability(row.p)]
-    if row.unit in ("kappa", "value"):
-        return [count, *map(str, (before, after, difference)), probability(row.p)]
-    return [count, percent(before), percent(after), points_of(difference), probability(row.p)]
 
 
 def _notes(card: Card) -> Iterator[str]:

@@ -1,0 +1,405 @@
+"""The card of a trained model: whether it is shown to be better than what it was made from, and why not.
+
+An improvement is claimed only where every condition is met; each has its number, its interval and its denominator. All
+of them speak of cases whose unit, such as the persona, the model was not trained on.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import fmean
+from typing import Any
+
+from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.split import units_of
+from dspy_proact.models import EMBEDDED
+from dspy_proact.programs.card_rows import MARGIN, CardRow
+from dspy_proact.report.comparison import compare
+from dspy_proact.report.numbers import bounds, counted, interval, listed, signed
+from dspy_proact.report.summary import Summary
+from dspy_proact.runs import Case, Outcome
+from dspy_proact.stand_in import demonstration
+from dspy_proact.stats import (
+    CLAIM_GROUPS,
+    CLAIM_LABELS,
+    Change,
+    Headline,
+    enough_for_claim,
+    holm,
+    is_shown_lower,
+    length_change,
+    score_change,
+)
+from dspy_proact.trained.families import families_of
+from dspy_proact.trained.preference import PairChoices
+from dspy_proact.trained.trained_on import TrainedOn
+from dspy_proact.types import Frozen
+
+CLAIM_CHOICES = CLAIM_LABELS // 2
+"""With fewer choices nothing is claimed: a judge that takes whatever stands first makes ties alone."""
+_OF_THE_MODEL = ("assistant.model", "assistant.endpoint", "parent")
+"""What may differ between two runs of which only the model differs; the answers that were judged again do."""
+_REFUSED = ("benchmark", "settings", "corpus", "judge", "judges", "roles")
+"""What may not differ."""
+
+
+class Condition(Frozen):
+    """One of the conditions of a claim."""
+
+    name: str
+    text: str
+    """What is known, with its numbers, a sentence without its stop."""
+    unmet: str = ""
+    """Why nothing may be claimed, a short clause; empty where it is met."""
+
+    @property
+    def met(self) -> bool:
+        """Whether a claim may stand as far as it is concerned."""
+        return not self.unmet
+
+
+@dataclass(frozen=True)
+class TrainedCard:
+    """Two runs, what the model of the second was trained on, and what a judge without the rubric prefers.
+
+    Raises:
+        UsageError: The runs cannot be compared: they are no runs, of several benchmarks, corpora, settings or judges.
+    """
+
+    base: Summary
+    tuned: Summary
+    declared: Benchmark[Any, Any]
+    trained: TrainedOn | None
+    """None where a person does not say."""
+    choices: PairChoices | None = None
+    """None where no judge was asked."""
+
+    def with_choices(self, choices: PairChoices) -> "TrainedCard":
+        """A copy that knows what a judge without the rubric chose."""
+        return replace(self, choices=choices)
+
+    def __post_init__(self) -> None:
+        for run in (self.base, self.tuned):
+            if run.manifest is None:
+                raise UsageError(f"{run.path}: a card is of folders of runs; grade these answers by a run")
+        if not self.base.ordered:
+            raise UsageError(f"{self.base.path}: its labels have no order, so that no score can rise")
+        if wrong := [name for name in self._differing if name.partition(".")[0] in _REFUSED]:
+            a, b = self._differing[wrong[0]]
+            raise UsageError(
+                f"{self.base.path} and {self.tuned.path}: differ in {', '.join(wrong)} ({wrong[0]}: {a}, {b}); a card "
+                "compares runs with one corpus, settings and judge: `rejudge` grades both alike"
+            )
+
+    @cached_property
+    def _differing(self) -> dict[str, tuple[str, str]]:
+        return {name: (a, b) for name, a, b in compare(self.base, self.tuned).changed}
+
+    # The test
+
+    @cached_property
+    def _cases(self) -> dict[str, Case]:
+        """Each case, and control case, of either run, by key."""
+        runs = (self.base, self.tuned)
+        outcomes = [one for run in runs for one in (*run.outcomes, *run.controls.outcomes)]
+        return {one.key: Case(one.key, one.group, one.stratum, Frozen(), one.meta) for one in outcomes}
+
+    @cached_property
+    def _trained_keys(self) -> frozenset[str]:
+        """Those that share data with what the model was trained on."""
+        if self.trained is None:
+            return frozenset()
+        return self.trained.left_out(self._cases.values(), units_of(self.declared, self._cases.values()))
+
+    @cached_property
+    def _common(self) -> dict[str, tuple[list[Outcome], list[Outcome]]]:
+        """The outcomes of each case, or control case, that both were asked in the same words, one an epoch."""
+        sides = defaultdict[str, tuple[list[Outcome], list[Outcome]]](lambda: ([], []))
+        for side, run in enumerate((self.base, self.tuned)):
+            for outcome in (*run.outcomes, *run.controls.outcomes):
+                sides[outcome.key][side].append(outcome)
+        alike = self.base.reporting.alike
+        return {key: both for key, both in sides.items() if all(both) and alike(both[0][0], both[1][0])}
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The cases of the test: what both were asked and the model was not trained on."""
+        return tuple(one.key for one in self._unique(self.base.outcomes) if self._is_tested(one.key))
+
+    @property
+    def left_out(self) -> int:
+        """Cases that both were asked and that share their unit with what it was trained on."""
+        cases = {outcome.key for outcome in self.base.outcomes}
+        return sum(key in self._trained_keys for key in self._common if key in cases)
+
+    def _is_tested(self, key: str) -> bool:
+        return key in self._common and key not in self._trained_keys
+
+    @staticmethod
+    def _unique(outcomes: Sequence[Outcome]) -> list[Outcome]:
+        return [*{outcome.key: outcome for outcome in outcomes}.values()]
+
+    def _scores(self, keys: Sequence[str]) -> tuple[list[float | None], list[float | None], list[str]]:
+        """Scores before and after, averaged over epochs, None where one is missing; and the groups."""
+        sides = [
+            [
+                fmean(one.score for one in self._common[key][side])
+                if all(one.state == "scored" for one in self._common[key][side])
+                else None
+                for key in keys
+            ]
+            for side in (0, 1)
+        ]
+        return sides[0], sides[1], [self._common[key][0][0].group for key in keys]
+
+    # Its rows
+
+    @cached_property
+    def change(self) -> Change:
+        """Of the score: it carries the claim."""
+        return score_change(*self._scores(self.keys))
+
+    @cached_property
+    def target(self) -> CardRow:
+        """The score over the cases of the test, each weighted equally."""
+        return self._row(self.change, name="score", title="score", total=len(self.keys))
+
+    @cached_property
+    def strata(self) -> tuple[CardRow, ...]:
+        """The score of each stratum, where there are several; p is adjusted over them."""
+        own = {name: [key for key in self.keys if self._common[key][0][0].stratum == name] for name in self.base.strata}
+        there = {name: keys for name, keys in own.items() if keys}
+        if len(there) < 2:
+            return ()
+        changes = {name: score_change(*self._scores(keys)) for name, keys in there.items()}
+        adjusted = holm([change.p for change in changes.values()])
+        return tuple(
+            self._row(change, name=name.lower(), title=name, total=len(there[name]), margin=MARGIN, p=p)
+            for (name, change), p in zip(changes.items(), adjusted, strict=True)
+        )
+
+    @cached_property
+    def controls(self) -> CardRow | None:
+        """The share of unwanted acts at control cases; None where both runs have none."""
+        if not self._controls:
+            return None
+        before, after, groups = self._scores(self._controls)
+        harm = [[None if score is None else 1 - score for score in side] for side in (before, after)]
+        change = score_change(harm[0], harm[1], groups)
+        return self._row(
+            change,
+            name="controls",
+            title=self.base.controls.title,
+            total=len(self._controls),
+            unit="rate",
+            margin=MARGIN,
+        )
+
+    @cached_property
+    def _controls(self) -> tuple[str, ...]:
+        return tuple(one.key for one in self._unique(self.base.controls.outcomes) if self._is_tested(one.key))
+
+    @cached_property
+    def length(self) -> CardRow:
+        """Words of the responses of both, where both have one."""
+        words = {
+            key: sides
+            for key in self.keys
+            if all(sides := [[len(one.response.split()) for one in of if one.response] for of in self._common[key]])
+        }
+        before, after = ([fmean(sides[side]) for sides in words.values()] for side in (0, 1))
+        change = length_change(before, after, [self._common[key][0][0].group for key in words])
+        return self._row(change, name="length", title="words", total=len(self.keys), unit="times")
+
+    @cached_property
+    def preference(self) -> Change:
+        """Of one half to the share of choices for the trained model, a tie being half a choice."""
+        return score_change(*self._choices)
+
+    @property
+    def _choices(self) -> tuple[list[float], list[float | None], list[str]]:
+        scores = [self.choices.scores.get(key) if self.choices else None for key in self.keys]
+        return [0.5] * len(scores), scores, [self._common[key][0][0].group for key in self.keys]
+
+    @property
+    def rows(self) -> tuple[CardRow, ...]:
+        """The score first; strata, control cases and length beside it."""
+        return tuple(filter(None, (self.target, *self.strata, self.controls, self.length)))
+
+    def _row(self, change: Change, **kind: Any) -> CardRow:
+        return CardRow.of(change, nouns=self.base.nouns, **kind)
+
+    # What a claim takes
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """All of them, in the order in which one that is not met is named first."""
+        return (
+            self._gain(),
+            self._data(),
+            self._judges("judge", self.base.judges),
+            self._model(),
+            *self._unwanted(),
+            *self._preferred(),
+        )
+
+    @property
+    def shown(self) -> bool:
+        """Whether an improvement is claimed."""
+        return all(condition.met for condition in self.conditions)
+
+    def _of_cases(self, count: int) -> str:
+        return counted(count, self.base.nouns.case, self.base.nouns.cases)
+
+    def _groups(self, count: int) -> str:
+        return counted(count, self.base.nouns.group, self.base.nouns.groups)
+
+    def _gain(self) -> Condition:
+        """By the rules of a compile."""
+        change, difference, nouns = self.change, self.target.difference, self.base.nouns
+        if difference.value is None:
+            text = f"no {nouns.case} of the test is scored in both"
+            return Condition(name="score", text=text, unmet=text)
+        gain = f"{signed(difference.value)} points ({interval(difference, signed)})"
+        text = f"{signed(difference.value)} points ({interval(difference, signed)})"
+        text += f" on {self._of_cases(change.count)} in {self._groups(change.groups)}"
+        if not enough_for_claim(change.count, change.groups):
+            few = f"a claim takes {CLAIM_LABELS} {nouns.cases} in {CLAIM_GROUPS} {nouns.groups}"
+            return Condition(name="score", text=f"{text}; {few}", unmet=f"{gain}, and {few}")
+        low = "unknown" if change.low98 is None else signed(change.low98)
+        text += f"; lower end of the 98 % interval: {low}"
+        if change.unread:
+            worst = "unknown" if change.low98_unread is None else signed(change.low98_unread)
+            text += f", and {worst} counting the {change.unread:,} unscored against the trained model"
+        return Condition(name="score", text=text, unmet="" if change.shown else f"{gain} are not shown to be a gain")
+
+    def _data(self) -> Condition:
+        trained, name = self.trained, "training data"
+        if trained is None:
+            text = "what it was trained on is not known; name it with `trained_on`"
+            return Condition(name=name, text=text, unmet=text)
+        text = (
+            f"{counted(trained.rows, 'row')} of {', '.join(trained.sources)}; {self._of_cases(self.left_out)} left out"
+        )
+        text += " that share data with them"
+        if trained.reserved:
+            text += f"; {counted(trained.reserved, 'row')} of the split test taken as not used"
+        if not trained.rows:
+            return Condition(name=name, text=text, unmet="no row that it was trained on is named")
+        if unknown := trained.unknown(self._cases):
+            unmet = f"{counted(unknown, 'row')} that it was trained on name neither a unit nor a case of the test"
+            return Condition(name=name, text=f"{text}; {unmet}: export them anew", unmet=unmet)
+        return Condition(name=name, text=text)
+
+    def _judges(self, name: str, judges: Sequence[str]) -> Condition:
+        """Whether who judges is of another family than whoever rewarded."""
+        trained = self.trained
+        if EMBEDDED in judges:
+            return Condition(
+                name=name, text="the stand-in, which measures nothing", unmet=f"the {name} is the stand-in"
+            )
+        if not judges:
+            return Condition(name=name, text="the benchmark grades without one")
+        by = listed([self._named(judge) for judge in judges])
+        if trained is None or not trained.judged:
+            unmet = (
+                "who rewarded is not known; name it with `rewarded_by`, or the folder of the rewards with `trained_on`"
+            )
+            return Condition(name=name, text=f"{by}; {unmet}", unmet=unmet)
+        text = f"{by}; rewarded by {listed([self._named(judge) for judge in trained.judges]) or 'no judge'}"
+        rewarding = {family for judge in trained.judges for family in families_of(judge)}
+        alike = [judge for judge in judges if families_of(judge) & rewarding]
+        return Condition(name=name, text=text, unmet=f"the {name} is of a family that rewarded" if alike else "")
+
+    @staticmethod
+    def _named(judge: str) -> str:
+        return f"{judge} ({' and '.join(sorted(families_of(judge)))})"
+
+    def _model(self) -> Condition:
+        """Whether the runs differ in their model alone."""
+        name, text = "model", f"{self.tuned.model_name} beside {self.base.model_name}"
+        if EMBEDDED in (self.base.model, self.tuned.model):
+            return Condition(name=name, text=text, unmet="the stand-in is no model that was trained")
+        differing = [one for one in self._differing if one.startswith("assistant") and one not in _OF_THE_MODEL]
+        unmet = f"the runs differ in {', '.join(differing)} too" if differing else ""
+        return Condition(name=name, text=f"{text}; {unmet or 'asked alike'}", unmet=unmet)
+
+    def _unwanted(self) -> list[Condition]:
+        """By both rules that a compile has for what may not get worse."""
+        nouns, row, name = self.base.nouns, self.controls, "control cases"
+        if self.declared.controls is None:
+            return []
+        if row is None or row.difference.value is None:
+            unmet = f"no {nouns.control} of the test is scored in both; make both runs with `controls`"
+            return [Condition(name=name, text=unmet, unmet=unmet)]
+        before, after, groups = self._scores(self._controls)
+        text = f"{row.title} {signed(row.difference.value)} points ({interval(row.difference, signed)}) on"
+        text += f" {counted(row.count, nouns.control, nouns.controls)} in {self._groups(row_groups := len({*groups}))}"
+        if row_groups < CLAIM_GROUPS:
+            unmet = f"a claim takes {nouns.controls} in {CLAIM_GROUPS} {nouns.groups}, and there are {row_groups}"
+            return [Condition(name=name, text=text, unmet=unmet)]
+        worse = _worse(before, after, groups)
+        return [Condition(name=name, text=text, unmet=worse and f"{row.title} {worse}")]
+
+    def _preferred(self) -> list[Condition]:
+        """Likewise, of the share of the trained model with a tie as half a choice."""
+        choices, nouns, name = self.choices, self.base.nouns, "preference"
+        if choices is None:
+            unmet = "no judge without the rubric was asked which response is better; name one with `judge`"
+            return [Condition(name=name, text=unmet, unmet=unmet)]
+        change, share, decided = self.preference, self.preference.after, choices.tuned + choices.base
+        text = "no pair of responses has a choice in both orders"
+        if share.value is not None:
+            text = f"{100 * share.value:.1f} % for the trained model ({bounds(share)}), a tie being half a choice, on"
+            text += f" {self._of_cases(change.count)} in {self._groups(change.groups)}: {choices.tuned:,} for it,"
+            text += f" {choices.base:,} against, {counted(choices.ties, 'tie')}, {choices.alike:,} with equal responses"
+        unmet = ""
+        if not enough_for_claim(change.count, change.groups):
+            unmet = f"a claim takes a preference on {CLAIM_LABELS} {nouns.cases} in {CLAIM_GROUPS} {nouns.groups}"
+        elif decided < CLAIM_CHOICES:
+            unmet = f"a claim takes {CLAIM_CHOICES} choices that are the same in both orders, and there are {decided}"
+        elif worse := _worse(*self._choices):
+            unmet = f"the judge without the rubric prefers the base model: the preference {worse}"
+        return [self._judges("judge without the rubric", choices.judges), Condition(name=name, text=text, unmet=unmet)]
+
+    @property
+    def headline(self) -> Headline:
+        """The claim, or why there is none."""
+        first = next((condition for condition in self.conditions if not condition.met), None)
+        change = self.change
+        roles = [*self.base.roles, *self.tuned.roles]
+        roles += [("judge of preference", judge) for judge in (self.choices.judges if self.choices else ())]
+        if first is None:
+            assert change.difference.value is not None, "its interval lies above 0"
+            gain = f"{signed(change.difference.value)} points ({interval(change.difference, signed)})"
+            sentence = f"Improvement shown: {gain} on {self._of_cases(change.count)} that it was not trained on"
+        elif first.name == "score":
+            sentence = f"No improvement shown: {first.unmet}"
+        else:
+            sentence = f"No improvement is claimed: {first.unmet}"
+        return Headline(
+            f"{demonstration(roles)}{sentence}.",
+            side="higher" if first is None else None,
+            number=None if change.difference.value is None else change.difference,
+            test="98 % interval above 0",
+            p=change.p,
+            count=change.count,
+        )
+
+
+def _worse(before: Sequence[float | None], after: Sequence[float | None], groups: Sequence[str]) -> str:
+    """How scores got worse, as the end of a clause, counting the unread against the second; empty where they did not.
+
+    They did where their mean is lower by more than the margin of a guard, or where they are shown to be lower by the
+    one-sided 90 % interval, as strata are for which a compile does not tune.
+    """
+    known = [
+        (b, 0.0 if a is None else a, group) for b, a, group in zip(before, after, groups, strict=True) if b is not None
+    ]
+    first, second = [b for b, _, _ in known], [a for _, a, _ in known]
+    loss = fmean(first) - fmean(second)
+    if is_shown_lower(first, second, [group for *_, group in known]):
+        return "is shown to be worse (one-sided 90 %)"
+    return f"is worse by more than {100 * MARGIN:g} points" if loss > MARGIN + 1e-9 else ""
