@@ -18,10 +18,9 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from support.batch_server import batches_served
-from support.scale import on_disk, tell
+from support.scale import copied_sample, on_disk, tell
 
-from dspy_proact import Corpus, Evaluation, Gate, ModelSpec, RunFolder, load_corpus
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
+from dspy_proact import Evaluation, Gate, ModelSpec, RunFolder
 from dspy_proact.call_observer import BatchProgress
 from dspy_proact.models.batch import Batching
 from dspy_proact.runs import Observer
@@ -38,23 +37,6 @@ class Notices(Observer):
             print(f"{progress.who.split('`')[1]}: {str(progress).partition(' at ')[0]}", flush=True)
 
 
-def corpus_of(triggers: int, folder: Path) -> Corpus:
-    """Copies of the sample, cut to so many triggers."""
-    rows, left, number = (
-        [json.loads(line) for line in sample_path().read_text(encoding="utf-8").splitlines()],
-        triggers,
-        0,
-    )
-    with (folder / "corpus.jsonl").open("w", encoding="utf-8") as file:
-        while left > 0:
-            row = rows[number % len(rows)]
-            points = row["trigger_points"][:left]
-            changes = {"unique_id_eval": f"{row['unique_id_eval']}-{number}", "trigger_points": points}
-            file.write(json.dumps(row | changes) + "\n")
-            left, number = left - len(points), number + 1
-    return load_corpus(str(folder / "corpus.jsonl"))
-
-
 def describe(sizes: Sequence[int], names: int, cases: int) -> str:
     """What was submitted, in a line."""
     once = "every request once" if sum(sizes) == names == 2 * cases else "NOT every request once"
@@ -69,7 +51,7 @@ def main() -> None:
     cases = QUICK if options.quick else options.triggers
     batching = replace(FASTER, requests=50) if options.quick else FASTER
     with batches_served() as port, tempfile.TemporaryDirectory() as name:
-        corpus = corpus_of(cases, Path(name))
+        corpus = copied_sample(cases, Path(name))
         models = (
             ModelSpec(name="openai/any", api_base=f"http://127.0.0.1:{port}/{role}/v1")
             for role in ("assistant", "judge")

@@ -1,5 +1,6 @@
 """What a run at full size takes: time a case, quarter by quarter, and the most memory that the process had by then."""
 
+import json
 import os
 import re
 import resource
@@ -9,9 +10,24 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from dspy_proact import RunFolder
+from dspy_proact import Corpus, RunFolder, load_corpus
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.runs import Observer, StageEvent
+
+
+def copied_sample(triggers: int, folder: Path) -> Corpus:
+    """Copies of ProactBench's sample in a file of the folder, cut to so many triggers."""
+    rows, copied = [json.loads(line) for line in sample_path().read_text(encoding="utf-8").splitlines()], list[str]()
+    left, number = triggers, 0
+    while left > 0:
+        row = rows[number % len(rows)]
+        points = row["trigger_points"][:left]
+        changes = {"unique_id_eval": f"{row['unique_id_eval']}-{number}", "trigger_points": points}
+        copied.append(json.dumps(row | changes))
+        left, number = left - len(points), number + 1
+    (folder / "corpus.jsonl").write_text("\n".join(copied), encoding="utf-8")
+    return load_corpus(str(folder / "corpus.jsonl"))
 
 
 def tell(what: str, cases: int, noun: str, began: float) -> None:

@@ -152,8 +152,8 @@ def one_at_a_time(script: Callable[[Sent], Answer] = healthy, seconds: float = 0
 class Server:
     """Runs in a thread of its own from `with` to its end."""
 
-    def __init__(self, script: Script = healthy):
-        self.script = script
+    def __init__(self, script: Script = healthy, host: str = "127.0.0.1"):
+        self.script, self._host = script, host
         self.sent: list[Sent] = []
         self.documents: dict[str, Any] = {"/props": {"total_slots": 1000}}
         """What a GET finds, by what follows the role in its path, such as `/v1/models`: JSON, or the answer."""
@@ -213,7 +213,7 @@ class Server:
         application.router.add_post("/{rest:.*}", self._nothing)
         self._runner = web.AppRunner(application, shutdown_timeout=0.1, handler_cancellation=True)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        site = web.TCPSite(self._runner, self._host, 0)
         await site.start()
         return self._runner.addresses[0][1]
 

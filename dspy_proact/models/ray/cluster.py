@@ -48,6 +48,20 @@ def import_ray() -> Any:
     return ray
 
 
+def start_ray(**options: Any) -> None:
+    """Connect this process to Ray, which reports nothing to its makers and prints nothing."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    ray = import_ray()
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    # What it says of workers that end would go to standard output, into the middle of a result.
+    inner = ray._private.worker
+    listen, inner.listen_error_messages = inner.listen_error_messages, lambda *_: None
+    try:
+        ray.init(log_to_driver=False, logging_level="ERROR", **options)
+    finally:
+        inner.listen_error_messages = listen
+
+
 @dataclass(eq=False)
 class WorkerHandle:
     """One worker, as the driver sees it."""
@@ -233,7 +247,6 @@ class RayCluster:
 
 def _connect(address: str | None, connected: "Future[None]") -> None:
     """Connect this process to a cluster, or start one; it ends with the thread that runs this, which never does."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     named = address or os.environ.get("RAY_ADDRESS") or ""
     try:
         host, colon, port = named.rpartition(":")
@@ -242,15 +255,7 @@ def _connect(address: str | None, connected: "Future[None]") -> None:
                 pass
         ray = import_ray()
         if not ray.is_initialized():
-            # What Ray says of workers that end would go to standard output, into the middle of a result.
-            inner = ray._private.worker
-            listen, inner.listen_error_messages = inner.listen_error_messages, lambda *_: None
-            logging.getLogger("ray").setLevel(logging.ERROR)
-            local = {} if named else {"include_dashboard": False}
-            try:
-                ray.init(address=address, log_to_driver=False, logging_level="ERROR", **local)
-            finally:
-                inner.listen_error_messages = listen
+            start_ray(address=address, **({} if named else {"include_dashboard": False}))
         elif address not in (None, "auto", ray.get_runtime_context().gcs_address):
             raise SetupFault(f"`gate.engine` ray={address}: this process is connected to another cluster")
     except OSError as error:
