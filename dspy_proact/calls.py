@@ -5,6 +5,8 @@ the reply or the failure, one line of `calls.jsonl`.
 """
 
 import json
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -311,17 +313,18 @@ class CallTally:
         self.calls = self.retries = self.replies = self.silent = self.priced = 0
         self.usd = 0.0
         self.prompts = PromptCounts()
-        self._counts = dict[int, list[int]]()
+        self._counts = defaultdict[int, list[int]](lambda: [0] * 5)
         """Calls and tokens of prompt, completion, cache reads and cache writes, by the size of the prompt."""
 
     def add(self, call: Call, retry: bool = False) -> None:
         """Count one more."""
         prompt = call.prompt_tokens or 0
-        size = sum(prompt > size for size in SIZES)
-        counts = self._counts.setdefault(size, [0, 0, 0, 0, 0])
-        tokens = (prompt, call.completion_tokens or 0, call.cached_tokens or 0, call.written_tokens or 0)
-        for column, count in enumerate((1, *tokens)):
-            counts[column] += count
+        counts = self._counts[bisect_left(SIZES, prompt)]
+        counts[0] += 1
+        counts[1] += prompt
+        counts[2] += call.completion_tokens or 0
+        counts[3] += call.cached_tokens or 0
+        counts[4] += call.written_tokens or 0
         self.calls += 1
         self.retries += retry
         if call.error is None:

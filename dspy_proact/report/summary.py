@@ -173,22 +173,27 @@ class Summary(MeasuredRun):
 
     def scores(self, stratum: str) -> Scores:
         """The scores of one stratum."""
-        return self.scores_of(self.of_stratum(stratum))
+        return self._of_strata[stratum]
+
+    @cached_property
+    def _of_strata(self) -> dict[str, Scores]:
+        return {name: self.scores_of(self.of_stratum(name)) for name in self.strata}
 
     def scores_of(self, outcomes: Sequence[Outcome], by_stratum: bool = False) -> Scores:
         """The scores of some of the outcomes, every outcome weighted equally, or every stratum."""
         tried = [outcome for outcome in outcomes if outcome.state != "pending"]
         scored = [outcome for outcome in tried if outcome.state == "scored"]
 
-        def mean(of: Sequence[Outcome], number: Callable[[Outcome], float]) -> Estimate:
-            strata = ([o.stratum for o in of], self.strata) if by_stratum else ()
-            return cluster_mean([number(o) for o in of], [o.group for o in of], *strata)
+        def means(of: Sequence[Outcome]) -> tuple[Estimate, Estimate]:
+            groups, strata = [o.group for o in of], ([o.stratum for o in of], self.strata) if by_stratum else ()
+            passes = [float(o.label == self.labels[0]) for o in of]
+            return cluster_mean(passes, groups, *strata), cluster_mean([o.score for o in of], groups, *strata)
 
         if not self.ordered:
             return Scores(*[Estimate(None, reason=UNORDERED)] * 4)
-        top = self.labels[0]
-        numbers: Sequence[Callable[[Outcome], float]] = (lambda o: float(o.label == top), lambda o: o.score)
-        return in_nouns(Scores(*(mean(of, number) for of in (scored, tried) for number in numbers)), self.nouns)
+        lenient = means(scored)
+        strict = lenient if len(scored) == len(tried) else means(tried)
+        return in_nouns(Scores(*lenient, *strict), self.nouns)
 
     def measured(self, outcomes: Sequence[Outcome], by_stratum: bool = False) -> dict[str, Estimate]:
         """The measures of some of the outcomes, by name, every outcome weighted equally, or every stratum."""

@@ -7,7 +7,8 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal, get_args
+from math import inf
+from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -158,8 +159,7 @@ class Outcomes:
         return {"total": len(self.outcomes), **states, **reasons}
 
 
-@dataclass(frozen=True, slots=True)
-class _Response:
+class _Response(NamedTuple):
     text: str | None
     truncated: bool
     failure: Failure | None
@@ -187,45 +187,50 @@ class LastEvents:
         self.tried_again = 0
         self.reused, self.thoughtful = set[StageKey](), set[StageKey]()
         self.finishes = Counter[str]()
-        self._span: tuple[float, float] | None = None
+        self._first, self._last = inf, -inf
         self._tallies = defaultdict[tuple[str, str | None, bool], CallTally](CallTally)
         self._uncounted = defaultdict[tuple[Stage, str | None, int, int], set[str]](set)
         """Cases whose stage took calls that are not in the log, by the rest of its key."""
         for event in events:
-            key, grade, failure = event.key, event.grade, event.failure
-            case, judge = sys.intern(key.case), key.judge and sys.intern(key.judge)
-            self._count((), judge, event.time)
-            for call in event.calls:  # of an older run, which does not say which attempts are of one request
-                self._count((call,), judge)
-            if event.attempts and not event.calls:
-                self._uncounted[key.stage, judge, key.epoch, key.judge_epoch].add(case)
-            stopped = event.answer is None and not grade and not failure
-            if key.stage == "response":
-                before = self.responses.get((case, key.epoch))
-                self._reopen(key, stopped, before and before.failure)
-                truncated = event.truncated or bool(event.answer and event.answer.get("truncated"))
-                self.responses[case, key.epoch] = None if stopped else _Response(event.text, truncated, failure)
-                continue
-            stage = (case, key.epoch, judge, key.judge_epoch)
-            failed = self.verdicts.get(stage)
-            self._reopen(key, stopped, failed if isinstance(failed, Failure) else None)
-            self.verdicts[stage] = failure
-            if grade:
-                known = {"label": sys.intern(grade.label), "judge": judge, "judge_epoch": key.judge_epoch}
-                self.verdicts[stage] = replace(grade, **known)
-
+            self._add_event(event)
         for call in calls:
-            self._count(call.attempts, call.key and call.key.judge)
-            if key := call.key:
-                self._uncounted[key.stage, key.judge, key.epoch, key.judge_epoch].discard(key.case)
-            replies = call.attempts or call.reused
-            if call.key and any(reply.thoughts for reply in replies):
-                self.thoughtful.add(call.key)
-            words = (reply.finish_reason for reply in replies if reply.finish_reason not in FINISHES)
-            self.finishes.update(filter(None, words))
-            if call.key and call.reused:
-                self.reused.add(call.key)
-                self._tally(call.reused, call.key.judge, reused=True)
+            self._add_call(call)
+
+    def _add_event(self, event: StageEvent) -> None:
+        key, grade, failure = event.key, event.grade, event.failure
+        case, judge = sys.intern(key.case), key.judge and sys.intern(key.judge)
+        self._first, self._last = min(self._first, event.time), max(self._last, event.time)
+        for call in event.calls:  # of an older run, which does not say which attempts are of one request
+            self._tally((call,), judge)
+        if event.attempts and not event.calls:
+            self._uncounted[key.stage, judge, key.epoch, key.judge_epoch].add(case)
+        stopped = event.answer is None and not grade and not failure
+        if key.stage == "response":
+            before = self.responses.get((case, key.epoch))
+            self._reopen(key, stopped, before and before.failure)
+            truncated = event.truncated or bool(event.answer and event.answer.get("truncated"))
+            self.responses[case, key.epoch] = None if stopped else _Response(event.text, truncated, failure)
+            return
+        stage = (case, key.epoch, judge, key.judge_epoch)
+        failed = self.verdicts.get(stage)
+        self._reopen(key, stopped, failed if isinstance(failed, Failure) else None)
+        if grade:
+            grade = replace(grade, label=sys.intern(grade.label), judge=judge, judge_epoch=key.judge_epoch)
+        self.verdicts[stage] = grade or failure
+
+    def _add_call(self, call: CallUsage) -> None:
+        key, judge = call.key, call.key and call.key.judge
+        self._tally(call.attempts, judge)
+        if key:
+            self._uncounted[key.stage, judge, key.epoch, key.judge_epoch].discard(key.case)
+            if call.reused:
+                self.reused.add(key)
+                self._tally(call.reused, judge, reused=True)
+        for reply in call.attempts or call.reused:
+            if key and reply.thoughts:
+                self.thoughtful.add(key)
+            if reply.finish_reason and reply.finish_reason not in FINISHES:
+                self.finishes[reply.finish_reason] += 1
 
     def _reopen(self, key: StageKey, stopped: bool, before: Failure | None) -> None:
         """Note what an event makes of the failure before it."""
@@ -236,16 +241,12 @@ class LastEvents:
             self.reopened[key.case, key.epoch][key] = key.stage, before
 
     def _tally(self, attempts: Sequence[Call], judge: str | None, *, reused: bool = False) -> None:
+        """Count the attempts at a request, and the time from the first one of all on, copied ones not."""
         for number, attempt in enumerate(attempts):
             tally = self._tallies[attempt.role, judge if attempt.role == "judge" else None, reused]
             tally.add(attempt, retry=number > 0)
-
-    def _count(self, attempts: Sequence[Call], judge: str | None, *times: float) -> None:
-        """Count the attempts at a call, and the time from the first one to the last event."""
-        self._tally(attempts, judge)
-        if times := (*times, *(attempt.started for attempt in attempts)):
-            first, last = self._span or (times[0], times[0])
-            self._span = min(first, *times), max(last, *times)
+            if not reused:
+                self._first, self._last = min(self._first, attempt.started), max(self._last, attempt.started)
 
     @property
     def cases(self) -> set[str]:
@@ -255,7 +256,7 @@ class LastEvents:
     @property
     def seconds(self) -> float | None:
         """From the first call to the last event; None without events."""
-        return round(self._span[1] - self._span[0], 1) if self._span else None
+        return round(self._last - self._first, 1) if self._last >= self._first else None
 
     @property
     def roles(self) -> list[str]:

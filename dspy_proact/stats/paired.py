@@ -37,6 +37,9 @@ SWAPS = 9_999
 """Random swaps, where there are too many to take all."""
 ALL_SWAPS = 13
 """Up to so many groups, all their swaps are taken: 8,192."""
+MANY_GROUPS = 2_000
+"""From so many groups on that shift and weigh about alike, p is a tail of the normal distribution. At .05 it is off by
+.003 at most, where all shift equally far; 9,999 random swaps scatter by .002."""
 TIE = 1e-9
 """Statistics within this of each other are equal but for rounding."""
 UNDECIDED = "the test and the interval disagree, so that nothing is claimed"
@@ -164,7 +167,8 @@ def _flip_p(table: Table, seed: int) -> float:
     """Share of the flips, which are swaps of the runs, whose statistic is at least the observed one.
 
     The groups are sorted by their numbers, each turned so that its first sum is not below 0: of the same differences
-    the random flips then see the same, whatever the order and names of the groups, and whichever run comes first.
+    the random flips then see the same, whatever the order and names of the groups, and whichever run comes first. Of
+    many groups none are drawn: p is that of the normal distribution, and no smaller than random flips could show.
     """
     first = np.argmax(table.sums != 0, axis=1)
     turns = np.where(np.take_along_axis(table.sums, first[:, None], axis=1) < 0, -1.0, 1.0)
@@ -173,11 +177,14 @@ def _flip_p(table: Table, seed: int) -> float:
     table, observed = replace(table, sums=sums[order], counts=table.counts[order]), turns[order].T
     # To flip a group whose sums are 0 changes nothing, so that only the others need to be gone through.
     moving = np.any(table.sums != 0, axis=1)
+    (own_studentised,), (own_shift,) = _flipped(table, observed)
+    pulls = (table.sums / table.totals).sum(axis=1)
+    if moving.sum() >= MANY_GROUPS and np.sum(pulls**2) ** 2 >= MANY_GROUPS * np.sum(pulls**4):
+        return max(math.erfc(own_studentised / math.sqrt(2)), 1 / (1 + SWAPS))
     chosen, exact = _swaps(int(moving.sum()), seed)
     signs = np.ones((len(chosen), table.groups))
     signs[:, moving] = 1 - 2 * chosen
     studentised, shift = _flipped(table, signs)
-    (own_studentised,), (own_shift,) = _flipped(table, observed)
     if np.isinf(own_studentised):
         return permutation_p(np.isinf(studentised) & (shift >= own_shift - TIE), exact)
     return permutation_p(studentised >= own_studentised - TIE * (1 + own_studentised), exact)

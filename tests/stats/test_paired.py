@@ -284,3 +284,28 @@ def test_an_interval_of_the_full_scale_is_not_said_to_be_perhaps_too_narrow():
     groups = [0] * 28 + list(range(1, 13))
     difference = paired_difference([1.0] * 28 + [0.0] * 12, [0.9] * 28 + [1.0] * 12, groups).difference
     assert (difference.low, difference.high, difference.reason) == (-1.0, 1.0, None)
+
+
+@pytest.mark.parametrize(("rises", "within"), [(1_010, 0.02), (1_044, 0.003), (1_080, 0.0001)])
+def test_from_two_thousand_scenarios_on_p_is_a_tail_of_the_normal_distribution(rises: int, within: float):
+    # All shift by .5, which fits least: of 2^2000 flips those count of which at least as many, or as few, rise. Their
+    # shares are .67, .052 and .0004.
+    tail = sum(math.comb(2_000, number) for number in range(rises, 2_001)) / 2**1_999
+    p = singles([0.5 if number < rises else -0.5 for number in range(2_000)] + [0.0] * 200).p
+    assert p is not None
+    assert abs(p - tail) < within
+
+
+def test_a_hundred_thousand_scenarios_are_compared_without_a_matrix_of_their_flips():
+    # Random flips of them would be a matrix of 8 GB. Half rise and half fall: p is 1; all rise: the smallest there is.
+    assert round(singles([0.5, -0.5] * 50_000).p or 0, 9) == 1
+    assert singles([0.5] * 100_000).p == 1e-4
+
+
+def test_a_few_heavy_scenarios_among_thousands_are_flipped_one_by_one(monkeypatch: pytest.MonkeyPatch):
+    # Three of 3,000 have 1,001 pairs each, and so nearly all of the weight: what they do decides, and no normal tail.
+    groups = [*range(3_000), *(number for number in range(3) for _ in range(1_000))]
+    b = [0.5 if group < 3 or group % 2 else 0.0 for group in groups]
+    heavy = paired_difference([0.25] * len(groups), b, groups)
+    monkeypatch.setattr("dspy_proact.stats.paired.MANY_GROUPS", math.inf)
+    assert heavy == paired_difference([0.25] * len(groups), b, groups)
