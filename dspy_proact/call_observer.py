@@ -70,7 +70,7 @@ class BatchProgress:
 
 
 class CallObserver:
-    """Notified of attempts that fail, of long silence and of batches, from any thread; this one ignores them."""
+    """Notified of attempts that fail, of long silence, batches and clusters, from any thread; this one ignores them."""
 
     def batched(self, progress: BatchProgress, news: bool) -> None:
         """A provider was asked how far its batches are; `news` that one was submitted, or has ended."""
@@ -80,6 +80,9 @@ class CallObserver:
 
     def stalled(self, stall: Stall) -> None:
         """No call has ended for a minute, and then for each further one."""
+
+    def cluster_ready(self, workers: int, nodes: int) -> None:
+        """Requests are sent by so many workers of a cluster, on so many nodes."""
 
     def form_changed(self, who: str, change: str) -> None:
         """The requests of a model, named as in `FailedCall.who`, take another form from now on: a sentence."""

@@ -98,7 +98,7 @@ def killing(moment: random.Random, most: int, shortest: float, longest: float) -
 
     def kill() -> None:
         while len(killed) < most and not over.wait(moment.uniform(shortest, longest)):
-            if workers := workers_under(os.getpid()):
+            if len(workers := workers_under(os.getpid())) > WORKERS // 2:  # the others are being started again
                 killed.append(moment.choice(workers))
                 os.kill(killed[-1], signal.SIGKILL)
 

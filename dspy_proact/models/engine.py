@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from dspy.lm15 import Config, Request, Response, Usage
 
+from dspy_proact.call_observer import CallObserver
 from dspy_proact.calls import FINISHES, MOST_TOKENS, Call, record_call
 from dspy_proact.errors import AppError, Interrupted, SetupFault, chain
 from dspy_proact.models.budget import Cost, Limits, most_of
@@ -61,7 +62,7 @@ class GatedEngine:
         first: Callable[[], int | None] = lambda: None,
         cache: PromptCache | None = None,
         in_batches: bool = False,
-        ready: Callable[[Switch], Awaitable[None]] | None = None,
+        ready: Callable[[Switch, CallObserver], Awaitable[None]] | None = None,
     ):
         self.gate, self.caller, self._cache, self.in_batches = gate, caller, cache, in_batches
         self.supports_response_schema = supports_response_schema
@@ -85,7 +86,7 @@ class GatedEngine:
     async def ask(self, request: Request) -> Response:
         """Answer one request as `complete` does, for a caller that holds a slot of the gate's."""
         if self._ready:
-            await self._ready(self.gate.switch)
+            await self._ready(self.gate.switch, self.gate.observer)
         with self._cache.marked(request) if self._cache else nullcontext(request) as marked:
             attempt, inner = self._attempt(marked), self._for_this_loop()
             while True:

@@ -53,7 +53,7 @@ class LocalCluster:
     comes_back: bool = True
     name: str = "ray"
 
-    async def ready(self, switch):
+    async def ready(self, switch, observer):
         switch.check()
 
     async def change(self):

@@ -10,13 +10,24 @@ from fakes.cluster import gate_of, travelled, worker
 from fakes.server import Answer, error, healthy
 
 from dspy_proact import Evaluation, Gate, Limits, ModelSpec, RunFolder, Scope
-from dspy_proact.errors import ContentError, LimitReached, ProviderDown, ProviderError, SetupFault, UsageError
+from dspy_proact.call_observer import CallObserver
+from dspy_proact.cli.views.progress import ProgressOnStderr
+from dspy_proact.errors import (
+    ContentError,
+    Interrupted,
+    LimitReached,
+    ProviderDown,
+    ProviderError,
+    SetupFault,
+    UsageError,
+)
 from dspy_proact.models import open_embedder, open_model
 from dspy_proact.models.endpoint import EngineSetup, find_route
 from dspy_proact.models.ray import cluster as ray_cluster
 from dspy_proact.models.ray.cluster import RayCluster, WorkerHandle
 from dspy_proact.models.ray.ray_engine import WorkerChoice
 from dspy_proact.models.ray.worker import RayWorker, RemoteModel
+from dspy_proact.switch import Switch
 
 EVERY_CLIENT = pytest.mark.parametrize(("name", "backend"), CLIENTS)
 KEY = "sk-live-0123456789abcdefghij"
@@ -292,6 +303,31 @@ def test_a_cluster_that_cannot_begin_ends_a_run_with_the_reason(server, monkeypa
     come = ask(model(gate, server.assistant))
     assert (str(come.error), gate.switch.halt) == ("`gate.engine` ray=auto: no cluster", come.error)
     assert come.calls == []
+
+
+def test_who_sends_requests_is_printed_once(monkeypatch, capsys):
+    def begin(cluster, begun):
+        cluster.workers = handles("a", "a", "b")
+        begun.set_result(None)
+
+    monkeypatch.setattr(ray_cluster, "find_spec", lambda name: name)
+    monkeypatch.setattr(RayCluster, "_begin", begin)
+    cluster, progress = RayCluster("ray", 1), ProgressOnStderr("")
+
+    async def several():
+        await asyncio.gather(*(cluster.ready(Switch(), progress) for _ in range(3)))
+
+    asyncio.run(several())
+    assert capsys.readouterr().err == "Requests are sent by 3 workers on 2 nodes of a Ray cluster.\n"
+
+
+def test_a_run_that_ends_waits_for_no_cluster(monkeypatch):
+    monkeypatch.setattr(ray_cluster, "find_spec", lambda name: name)
+    monkeypatch.setattr(RayCluster, "_begin", lambda *_: None)
+    switch = Switch()
+    switch.pull(Interrupted("interrupted"))
+    with pytest.raises(Interrupted):
+        asyncio.run(RayCluster("ray", 1).ready(switch, CallObserver()))
 
 
 def test_an_address_at_which_nothing_listens_ends_a_run(server, monkeypatch):

@@ -66,6 +66,11 @@ class ProgressOnStderr:
         """Say what is waited for."""
         self._say(with_options(str(stall), self._flags))
 
+    def cluster_ready(self, workers: int, nodes: int) -> None:
+        """Say who sends requests."""
+        on = f"{nodes} node{'s' if nodes != 1 else ''}"
+        self._say(f"Requests are sent by {workers} worker{'s' if workers != 1 else ''} on {on} of a Ray cluster.")
+
     def form_changed(self, who: str, change: str) -> None:
         """Say what is sent otherwise."""
         self._say(f"{with_options(who, self._flags)}: {change}")

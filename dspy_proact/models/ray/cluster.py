@@ -19,6 +19,7 @@ from typing import Any
 
 from dspy.lm15 import Request, Response
 
+from dspy_proact.call_observer import CallObserver
 from dspy_proact.errors import SetupFault, UsageError
 from dspy_proact.models.clients import CONNECT
 from dspy_proact.models.faults import Fault
@@ -51,6 +52,7 @@ def import_ray() -> Any:
 def start_ray(**options: Any) -> None:
     """Connect this process to Ray, which reports nothing to its makers and prints nothing."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # else whoever asks a worker as the process ends starts a new cluster
     ray = import_ray()
     logging.getLogger("ray").setLevel(logging.ERROR)
     # What it says of workers that end would go to standard output, into the middle of a result.
@@ -123,10 +125,10 @@ class RayCluster:
         self._nodes = set[str]()
         """Ids of the nodes on which workers were begun."""
 
-    async def ready(self, switch: Switch) -> None:
+    async def ready(self, switch: Switch, observer: CallObserver) -> None:
         """Wait until there are workers; raises the `Halt` that comes first, a `SetupFault` where there are none."""
         with self._lock:
-            if self._begun is None:
+            if first := self._begun is None:
                 self._begun = Future()
                 threading.Thread(target=self._begin, args=(self._begun,), name="dspy-proact ray", daemon=True).start()
         while not self._begun.done():
@@ -135,6 +137,8 @@ class RayCluster:
             assert isinstance(error, SetupFault), error
             switch.pull(error)
             raise error
+        if first:
+            observer.cluster_ready(len(self.workers), len({worker.node for worker in self.workers}))
         if time.monotonic() - self._listed > _LOOK:
             self._listed = time.monotonic()
             threading.Thread(target=self._look, name="dspy-proact ray nodes", daemon=True).start()
@@ -179,10 +183,10 @@ class RayCluster:
                     self._admit(hellos[hello], ray.get(hello))
                     end = min(end, time.monotonic() + _FURTHER)
                 except ray.exceptions.RayError as error:
-                    refused = f". Node {hellos[hello].address}: {_last_line(error)}"
+                    refused = f" (node {hellos[hello].address}: {_last_line(error)})"
         if not self.workers:
-            mend = "is dspy-proact installed on every node, in the same version?"
-            raise SetupFault(f"`gate.engine` {self.name}: no worker could begin; {mend}{refused}")
+            mend = "install dspy-proact on every node in the version of this process"
+            raise SetupFault(f"`gate.engine` {self.name}: no worker could begin{refused}; {mend}")
         for hello in waiting:
             self._await(hellos[hello])
 
@@ -222,7 +226,8 @@ class RayCluster:
 
     def _await(self, worker: WorkerHandle) -> None:
         """Ask a worker whether it is there: Ray answers when it has begun, or when it never will."""
-        worker.actor.hello.remote().future().add_done_callback(lambda reply: self._heard(worker, reply))
+        if import_ray().is_initialized():  # until the process ends
+            worker.actor.hello.remote().future().add_done_callback(lambda reply: self._heard(worker, reply))
 
     def _heard(self, worker: WorkerHandle, reply: "Future[Versions]") -> None:
         ray = import_ray()
