@@ -37,12 +37,15 @@ def evaluate(server, *more):
     return ["eval", "--model", "hosted_vllm/m", "--judge", "hosted_vllm/j", *bases, "--batch", *more]
 
 
-def test_a_run_says_what_is_submitted_and_when_it_was_last_looked_at(proact, batches):
+def test_a_run_says_what_is_submitted_and_when_it_was_last_looked_at(proact, batches, monkeypatch):
+    """How long the rest takes it does not say: all results come at once."""
+    monkeypatch.setattr("dspy_proact.cli.views.progress._WORTH_SAYING", 0.0)
     status, out, err = proact(*evaluate(batches, "--out", "run"))
     assert (status, batches.sizes) == (0, [49, 49])
     message = unwrapped(err)
     assert "--model hosted_vllm/m: 1 batch with 49 requests submitted." in message
     assert "--judge hosted_vllm/j: 1 batch with 49 requests submitted, 49 of them done at " in message
+    assert ("45 of 49 triggers" in message, " left" in message) == (True, False)
     assert "49/49" in out
 
 

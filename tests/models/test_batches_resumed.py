@@ -106,7 +106,8 @@ def test_a_batch_of_another_run_that_looks_like_ours_is_none_of_ours(batches, tm
     batches.failing = [("POST", "messages/batches", error(502))]
     at(batches, ANTHROPIC).run(tmp_path / "run", Scope(limit=5))
     assert (batches.sizes, batches.billed) == ([5, 5, 5, 5], 20)
-    assert summarize(tmp_path / "run").usage["assistant"].calls == 5
+    # Its first batch may have been created all the same: 5 attempts that are lost.
+    assert summarize(tmp_path / "run").usage["assistant"].calls == 10
     # The batch that was taken for ours, by its time and size, is in the log, and was dropped.
     assert len([*read_batches(tmp_path / "run")]) == 3
     assert not any(batch.is_running for batch in read_batches(tmp_path / "run"))

@@ -58,9 +58,9 @@ RUBBISH = [
 def test_lines_that_are_no_results_are_passed_over_and_a_long_one_is_not_read_at_once(
     batches, name, monkeypatch, tmp_path
 ):
-    from dspy_proact.models.batch import batcher
+    from dspy_proact.models.batch import batching
 
-    monkeypatch.setattr(batcher, "LONGEST", 10_000)
+    monkeypatch.setattr(batching, "LONGEST", 10_000)
     batches.rewrite = results_by(lambda lines: [*RUBBISH, *lines, *RUBBISH, RUBBISH[0]])
     at(batches, name).run(tmp_path / "run", Scope(limit=3))
     assert (batches.sizes, batches.billed) == ([3, 3], 6)

@@ -38,7 +38,7 @@ class ProgressOnStderr:
         self._stream = sys.stderr
         self._failures: dict[str, tuple[int, float]] = {}
         self._flags = flags_in_hand()
-        self._batched, self._last_line = False, 0.0
+        self._in_batches, self._last_line = False, 0.0
         console = Console(file=self._stream)
         console.width = console.width or _WIDTH
         self._bar = _Bar(left, console) if console.is_terminal else None
@@ -77,7 +77,7 @@ class ProgressOnStderr:
 
     def batched(self, progress: BatchProgress, news: bool) -> None:
         """Say what is submitted, and now and then when it was last looked at."""
-        self._batched, now = True, time.monotonic()
+        now = time.monotonic()
         if self._bar:
             self._bar.text = str(progress)
         if news or (not self._bar and now - self._last_line >= _MINUTES):
@@ -86,7 +86,7 @@ class ProgressOnStderr:
 
     def interrupted(self) -> None:
         """Say what happens now."""
-        if self._batched:
+        if self._in_batches:
             self._say("Stopping: batches that are submitted go on at the provider.")
             return
         self._say("Stopping: waiting for calls in flight. Press Ctrl-C again to drop them.")
@@ -124,7 +124,7 @@ class RunProgress(ProgressOnStderr, Observer):
 
     def __init__(self, manifest: Manifest, scope: Scope):
         super().__init__("left")
-        self._manifest = manifest
+        self._manifest, self._in_batches = manifest, manifest.in_batches
         more = scope.controls or (scope.epochs or manifest.epochs) > 1
         self._counted = _ANSWERS if more else manifest.nouns.cases
         self._todo = self._done = self._failed = 0
@@ -167,7 +167,8 @@ class RunProgress(ProgressOnStderr, Observer):
         self._move(self._done, _broken(results, self._bar.console.width if self._bar else _WIDTH))
         if due and not self._bar:
             left = (time.monotonic() - self._begun) * (self._todo - self._done) / self._done
-            ahead = [f"about {duration(left)} left"] if left >= _WORTH_SAYING else []
+            # Of a batch all results come at once, after hours: nothing follows from that for the rest.
+            ahead = [f"about {duration(left)} left"] if left >= _WORTH_SAYING and not self._in_batches else []
             self._say(_broken([f"{self._done} of {self._todo} {self._counted}", *results, *ahead], _WIDTH))
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from dspy_proact.kept import KeptBatch
 from dspy_proact.models.batch.batch_client import BatchClient, count, part, pieces, text
-from dspy_proact.models.batch.batching import BatchState, LineReply
+from dspy_proact.models.batch.batching import UNSENT, BatchState, LineReply
 
 _HEAD, _TAIL = b'{"requests": [', b"]}"
 _COUNTS = ("succeeded", "errored", "canceled", "expired")
@@ -36,7 +36,6 @@ _STATUSES = {
     "overloaded_error": 529,
 }
 """HTTP status of an error by its type, as Anthropic documents it."""
-_UNSENT = {"expired": 408, "canceled": 503}
 
 
 class AnthropicBatches:
@@ -105,7 +104,7 @@ class AnthropicBatches:
             return row["custom_id"], LineReply(_STATUSES.get(kind, 500), json.dumps(result["error"]).encode())
         sentence = f"the request was not sent to the model: {result['type']}"
         body = {"type": "error", "error": {"type": result["type"], "message": sentence}}
-        return row["custom_id"], LineReply(_UNSENT.get(result["type"], 500), json.dumps(body).encode())
+        return row["custom_id"], LineReply(UNSENT.get(result["type"], 500), json.dumps(body).encode())
 
     async def aclose(self) -> None:
         """Close its connections."""

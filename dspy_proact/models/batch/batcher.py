@@ -4,6 +4,7 @@ what happens                        what follows
 nothing new for a moment            all that wait are submitted; before, as soon as a file is full
 a batch has ended                   its results are used at once, while others go on
 a request expired, was cancelled    a failed attempt, after which the gate sends it again
+a request has no result             likewise; it may have been answered, and counts as billed
 a batch is refused as a whole       the run ends: nothing of it was answered, and nothing is billed
 too much is queued at the provider  smaller batches, once others have ended
 the run is interrupted              batches go on; the same command finds their ids in the log, and waits for them
@@ -25,13 +26,11 @@ from dspy import lm15
 from dspy_proact.call_observer import BatchProgress, FailedCall
 from dspy_proact.errors import Halt, LimitReached, ProviderDown, RunError, SetupFault, StorageFault
 from dspy_proact.kept import KeptBatch
-from dspy_proact.models.batch.batching import BatchService, BatchState, LineReply
-from dspy_proact.models.clients import LONGEST
+from dspy_proact.models.batch.batching import ANSWERED, UNSENT, BatchService, BatchState, LineReply, read_results
 from dspy_proact.models.faults import Caller, understand
 from dspy_proact.models.gate import Gate
 
 T = TypeVar("T")
-_ANSWERED = 200
 _LAST_WAIT = 30.0
 """Seconds in which a creation that was begun is confirmed when a run ends; the next command finds it otherwise."""
 _POLLS = 6
@@ -49,8 +48,6 @@ _GONE = (
 )
 _TOO_LARGE = b'{"error": {"message": "the request alone is larger than a file of a batch may be"}}'
 _LOST = "the batch ended without a result of this request, as with a closed connection"
-_UNSENT = {"expired": 408, "cancelled": 503, "canceled": 503}
-"""Status of a request without a result, by the state of its batch: it was not answered, and is not billed."""
 MakeService = Callable[[str, Iterable[tuple[str, str]], float], BatchService]
 """Makes the protocol of a provider by the address and the headers of a plain request, and a time limit."""
 
@@ -318,7 +315,9 @@ class Batcher:
             if batch.id is None:
                 like = await self._surely("the list of batches", lambda: service.find(batch, self._ids), _GONE)
                 if like is None:
-                    self._finish(batch, SendAgain())
+                    # Where there was one that looked like it, it may have been created: sent again as if it never was,
+                    # its requests might be billed without end.
+                    self._finish(batch, lm15.TransportError(_LOST) if batch.ids else SendAgain())
                     return
                 self._log.created(batch, like, guessed=True)
             state = await self._end_of(batch, batch.id or "", service)
@@ -369,25 +368,21 @@ class Batcher:
         path, names = self._log.new_file(), {*self._held(batch)}
         missing, ours, of_others = set(names), {*batch.requests}, 0
         await self._surely(f"the results of batch {state.id}", lambda: service.download(state, path), _GONE)
-        failures, begin = self._failures.setdefault(batch.number, set()), 0
-        with path.open("rb") as file:
-            # A line that is longer than any answer is read in pieces, of which none is a result.
-            for number, line in enumerate(iter(lambda: file.readline(LONGEST), b""), start=1):
-                start, begin = begin, begin + len(line)
-                name, reply = self._result(line) or ("", None)
-                of_others += bool(name) and name not in ours
-                if reply is None or name not in missing:
-                    continue
-                missing.discard(name)
-                if (future := self._waiting.get(name)) and not future.done():
-                    if reply.status != _ANSWERED:
-                        failures.add(name)
-                    self._replied[name] = batch.number
-                    future.set_result(reply)
-                else:
-                    self._early[name] = path, start
-                if number % _YIELD == 0:
-                    await asyncio.sleep(0)
+        failures = self._failures.setdefault(batch.number, set())
+        for number, (start, name, reply) in enumerate(read_results(path, service), start=1):
+            of_others += name not in ours
+            if name not in missing:
+                continue
+            missing.discard(name)
+            if (future := self._waiting.get(name)) and not future.done():
+                if reply.status != ANSWERED:
+                    failures.add(name)
+                self._replied[name] = batch.number
+                future.set_result(reply)
+            else:
+                self._early[name] = path, start
+            if number % _YIELD == 0:
+                await asyncio.sleep(0)
         if batch.guessed and of_others and missing == names:
             batch.id = None  # it is another command's: Anthropic's are searched by their time and size
             return
@@ -397,33 +392,18 @@ class Batcher:
         for name in missing:
             if (future := self._waiting.get(name)) and not future.done():
                 failures.add(name)
-                if status := _UNSENT.get(state.word):
+                if status := UNSENT.get(state.word):
                     future.set_result(LineReply(status, json.dumps({"error": {"message": _LOST}}).encode()))
                 else:  # it may have been answered and billed, as after a connection that was lost
                     future.set_exception(lm15.TransportError(_LOST))
 
-    def _result(self, line: bytes) -> tuple[str, LineReply] | None:
-        """The name of a request and its reply, by a line of results; None where it is none, such as an empty one."""
-        assert self._service is not None, "made at the first request"
-        try:
-            name, reply = self._service.read(line)
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            return None
-        if not isinstance(name, str):
-            return None
-        usual = type(reply.status) is int and (reply.status == _ANSWERED or 400 <= reply.status < 600)
-        return name, reply if usual else LineReply(500, reply.body)
-
     def _early_reply(self, name: str) -> LineReply:
         """A reply that came before its request waited for it."""
         (path, start), batch = self._early.pop(name), self._log.holding(name)
+        assert self._service is not None, "made at the first request"
         assert batch is not None, "it was read of a batch"
-        with path.open("rb") as file:
-            file.seek(start)
-            result = self._result(file.readline(LONGEST))
-        assert result is not None, "it was read before"
-        reply = result[1]
-        if reply.status != _ANSWERED:
+        _, _, reply = next(read_results(path, self._service, start))
+        if reply.status != ANSWERED:
             self._failures[batch.number].add(name)
         if batch.number not in self._finished:
             self._replied[name] = batch.number

@@ -1,12 +1,18 @@
 """How requests are collected into batches, and what a provider's batch protocol is."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from dspy_proact.kept import KeptBatch
+from dspy_proact.models.clients import LONGEST
+
+ANSWERED = 200
+"""Status of an answer; any other reply is a failure."""
+UNSENT: Mapping[str, int] = {"expired": 408, "cancelled": 503, "canceled": 503}
+"""Status of a request that was not answered, by the provider's word for why: it is not billed, and is sent again."""
 
 
 @dataclass(frozen=True)
@@ -90,3 +96,23 @@ class BatchService(Protocol):
     async def aclose(self) -> None:
         """Close its connections."""
         ...
+
+
+def read_results(path: Path, service: BatchService, start: int = 0) -> Iterator[tuple[int, str, LineReply]]:
+    """The results in a file from a byte on, each with its first byte and the name of its request.
+
+    What is no result is passed over, such as an empty line or a damaged one. A status that no answer has is a server's.
+    """
+    with path.open("rb") as file:
+        file.seek(start)
+        # A line that is longer than any answer is read in pieces, of which none is a result.
+        for line in iter(lambda: file.readline(LONGEST), b""):
+            begin, start = start, start + len(line)
+            try:
+                name, reply = service.read(line)
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+                continue
+            if isinstance(name, str):
+                status = reply.status if type(reply.status) is int else 0
+                usual = status == ANSWERED or 400 <= status < 600
+                yield begin, name, reply if usual else LineReply(500, reply.body)

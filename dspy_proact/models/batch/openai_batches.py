@@ -16,14 +16,12 @@ from urllib.parse import parse_qsl
 
 from dspy_proact.kept import KeptBatch
 from dspy_proact.models.batch.batch_client import BatchClient, count, part, text
-from dspy_proact.models.batch.batching import BatchState, LineReply
+from dspy_proact.models.batch.batching import UNSENT, BatchState, LineReply
 
 PATH = "/chat/completions"
 _RUNNING = ("validating", "in_progress", "finalizing", "cancelling")
 _ENDED = ("completed", "failed", "expired", "cancelled", "canceled")
 """Of a batch; in any other state it goes on, unless it has results."""
-_STATUSES = {"expired": 408, "cancelled": 503, "canceled": 503}
-"""Of a request that was not answered, by what its code holds: both are asked again."""
 _AS_OPENAI = {"success": "completed", "timeout_exceeded": "expired", "queued": "validating", "running": "in_progress"}
 """Mistral's words of a job, as OpenAI's."""
 _PAGES = 20
@@ -169,7 +167,7 @@ def _state(batch_id: str, word: str, done: int, files: Sequence[str], faults: st
 def failed(error: Mapping[str, Any]) -> LineReply:
     """The reply to a request that was not sent to the model, by what is said of it."""
     code = str(error.get("code"))
-    status = next((status for word, status in _STATUSES.items() if word in code), 500)
+    status = next((status for word, status in UNSENT.items() if word in code), 500)
     return LineReply(status, json.dumps({"error": error}).encode())
 
 
