@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
@@ -67,6 +67,8 @@ def reward(
     if not all(math.isfinite(weight) and weight >= 0 for weight in (control_weight, length_weight)):
         raise UsageError("`control_weight` and `length_weight` are finite numbers, 0 or more")
     require_text(declared)
+    if split not in (None, *get_args(Split)):
+        raise UsageError(f"`split={split}`: is `train`, `test`, or None for both")
     if gate and gate.batch:
         raise UsageError("`gate.batch`: a trainer waits for each reward, and batches may take a day; omit it")
     if not isinstance(corpus, CaseSet):

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 _UNSAFE = re.compile("[\0\ud800-\udfff]")
+_SEPARATORS = {ord(letter): f"\\u{ord(letter):04x}" for letter in "\x85\u2028\u2029"}
+"""At which readers such as `str.splitlines` end a line, as escapes."""
 
 
 def safe_json(value: Any) -> tuple[str, int]:
     """A value as JSON on one line, and how many NUL characters and halves of characters became U+FFFD for that."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = _in_a_line(value)
     if "\\u0000" not in text and not _UNSAFE.search(text):
         return text, 0
     count = 0
@@ -25,4 +27,9 @@ def safe_json(value: Any) -> tuple[str, int]:
             return {safe(name): safe(inner) for name, inner in item.items()}
         return [safe(inner) for inner in item] if isinstance(item, list | tuple) else item
 
-    return json.dumps(safe(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")), count
+    return _in_a_line(safe(value)), count
+
+
+def _in_a_line(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text if text.isascii() else text.translate(_SEPARATORS)

@@ -219,7 +219,8 @@ def _written(rows: Sequence[dict[str, Any]], path: Path, nothing: str) -> list[s
             text, changed = safe_json(row)
             file.write(f"{text}\n")
             replaced += changed
-    return [f"{replaced:,} characters that no file holds safely, replaced by U+FFFD"] if replaced else []
+    replacements = counted(replaced, "character", "characters")
+    return [f"{replacements} that no file holds safely, replaced by U+FFFD"] if replaced else []
 
 
 def _lost(left: Counter[str]) -> list[str]:

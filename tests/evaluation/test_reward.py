@@ -157,6 +157,7 @@ def policies(case):
         "repeats": "\n".join(["That is done.", *(f"You mentioned this: {message}" for message in messages)]),
         "silent": "That is done.",
         "bare": assistant("", chat),
+        "copies": " ".join(["I suggest", *messages]).translate(str.maketrans(".?!\n", ";;; ")),
         "list": checklist(),
         "list of all": checklist(*(f"Since you mentioned {message} I suggest planning ahead." for message in messages)),
     }
@@ -248,6 +249,17 @@ def with_consequences(made):
         return trigger.model_copy(update={"rubric": trigger.rubric.model_copy(update={"pass_criteria": facts})})
 
     return made.model_copy(update={"triggers": [needing(trigger) for trigger in made.triggers]})
+
+
+def test_the_figures_of_the_page_are_those_of_the_stand_in(conduct):
+    rewards, scores = conduct
+    assert [round(scores[name], 2) for name in ("list of all", "bare")] == [0.74, 0.27]
+    assert [round(rewards[name], 2) for name in ("list of all", "bare", "copies", "always")] == [
+        -0.04,
+        0.16,
+        0.44,
+        0.44,
+    ]
 
 
 # What it grades once
@@ -449,6 +461,11 @@ def test_a_benchmark_whose_answers_are_texts_has_a_reward_and_another_says_what_
         return
     with pytest.raises(UsageError, match=r"what is trained here writes a text; grade its answers by a run"):
         reward(name)
+
+
+def test_a_split_is_one_of_two():
+    with pytest.raises(UsageError, match="`split=dev`: is `train`, `test`, or None"):
+        reward("proactbench", split="dev")
 
 
 @pytest.mark.parametrize("weights", [{"control_weight": -0.1}, {"length_weight": float("nan")}])

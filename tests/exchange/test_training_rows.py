@@ -238,6 +238,20 @@ def test_every_file_is_read_by_datasets(sample, tmp_path):
         assert read.to_list() == lines(tmp_path / f"{name}.jsonl")
 
 
+def test_hostile_texts_are_rows_that_any_reader_of_lines_takes(tmp_path):
+    texts = [
+        f"{text} boxes" for text in ("a\0b", "\u2028\u2029\x85", "\r\n\x0b\x1b[2J", '{"a": 1}\n', "\ufeff\u202e</s>")
+    ]
+    run = run_by(tmp_path / "run", "m", *((text, "PASS") for text in texts))
+    assert export_sft([run], tmp_path / "rows.jsonl") == ["1 character that no file holds safely, replaced by U+FFFD"]
+    rows = lines(tmp_path / "rows.jsonl")
+    assert [row["completion"][0]["content"] for row in rows] == [text.replace("\0", "\ufffd") for text in texts]
+    read = datasets.load_dataset(
+        "json", data_files=str(tmp_path / "rows.jsonl"), split="train", cache_dir=str(tmp_path / "cache")
+    )
+    assert read.to_list() == rows
+
+
 def test_rewarded_completions_are_rows_too(tmp_path):
     rewarding = reward("proactbench", out=tmp_path / "rewards")
     key, case = next((key, case) for key, case in rewarding.cases.items() if case.stratum != CONTROL)
