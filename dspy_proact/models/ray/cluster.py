@@ -13,6 +13,7 @@ import time
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -42,8 +43,10 @@ class LostWorkerError(Exception):
     """A worker ended while it had a request, or could not be reached."""
 
 
+@cache
 def import_ray() -> Any:
-    """Ray, whose types are known only where it is installed."""
+    """Ray, whose types are known only where it is installed; it begins only by `start_ray`."""
+    os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")  # else to ask a worker as the process ends starts a cluster
     ray = import_module("ray")
     import_module("ray.util.scheduling_strategies")
     return ray
@@ -52,7 +55,6 @@ def import_ray() -> Any:
 def start_ray(**options: Any) -> None:
     """Connect this process to Ray, which reports nothing to its makers and prints nothing."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # else whoever asks a worker as the process ends starts a new cluster
     ray = import_ray()
     logging.getLogger("ray").setLevel(logging.ERROR)
     # What it says of workers that end would go to standard output, into the middle of a result.
