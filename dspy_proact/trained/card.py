@@ -185,11 +185,8 @@ class TrainedCard:
         """The share of unwanted acts at control cases; None where both runs have none."""
         if not self._controls:
             return None
-        before, after, groups = self._scores(self._controls)
-        harm = [[None if score is None else 1 - score for score in side] for side in (before, after)]
-        change = score_change(harm[0], harm[1], groups)
         return self._row(
-            change,
+            self._harm,
             name="controls",
             title=self.base.controls.title,
             total=len(self._controls),
@@ -200,6 +197,12 @@ class TrainedCard:
     @cached_property
     def _controls(self) -> tuple[str, ...]:
         return tuple(one.key for one in self._unique(self.base.controls.outcomes) if self._is_tested(one.key))
+
+    @cached_property
+    def _harm(self) -> Change:
+        before, after, groups = self._scores(self._controls)
+        harm = [[None if score is None else 1 - score for score in side] for side in (before, after)]
+        return score_change(harm[0], harm[1], groups)
 
     @cached_property
     def length(self) -> CardRow:
@@ -272,7 +275,7 @@ class TrainedCard:
         text += f"; lower end of the 98 % interval: {low}"
         if change.unread:
             worst = "unknown" if change.low98_unread is None else signed(change.low98_unread)
-            text += f", and {worst} counting the {change.unread:,} unscored against the trained model"
+            text += f", and {worst} counting the {change.unread:,} without a score against the trained model"
         return Condition(name="score", text=text, unmet="" if change.shown else f"{gain} are not shown to be a gain")
 
     def _data(self) -> Condition:
@@ -324,24 +327,30 @@ class TrainedCard:
             return Condition(name=name, text=text, unmet="the stand-in is no model that was trained")
         differing = [one for one in self._differing if one.startswith("assistant") and one not in _OF_THE_MODEL]
         unmet = f"the runs differ in {', '.join(differing)} too" if differing else ""
+        if not all(run.manifest and run.manifest.identity.assistant.prompt for run in (self.base, self.tuned)):
+            unmet = "how a model was asked is not known of answers in a file"
         return Condition(name=name, text=f"{text}; {unmet or 'asked alike'}", unmet=unmet)
 
     def _unwanted(self) -> list[Condition]:
         """By both rules that a compile has for what may not get worse."""
-        nouns, row, name = self.base.nouns, self.controls, "control cases"
+        nouns, row, change, name = self.base.nouns, self.controls, self._harm, "control cases"
         if self.declared.controls is None:
             return []
         if row is None or row.difference.value is None:
             unmet = f"no {nouns.control} of the test is scored in both; make both runs with `controls`"
             return [Condition(name=name, text=unmet, unmet=unmet)]
-        before, after, groups = self._scores(self._controls)
         text = f"{row.title} {signed(row.difference.value)} points ({interval(row.difference, signed)}) on"
-        text += f" {counted(row.count, nouns.control, nouns.controls)} in {self._groups(row_groups := len({*groups}))}"
-        if row_groups < CLAIM_GROUPS:
-            unmet = f"a claim takes {nouns.controls} in {CLAIM_GROUPS} {nouns.groups}, and there are {row_groups}"
+        text += f" {counted(change.count, nouns.control, nouns.controls)} in {self._groups(change.groups)}"
+        if change.groups < CLAIM_GROUPS:
+            unmet = f"a claim takes {nouns.controls} in {CLAIM_GROUPS} {nouns.groups}, and there are {change.groups}"
             return [Condition(name=name, text=text, unmet=unmet)]
-        worse = _worse(before, after, groups)
-        return [Condition(name=name, text=text, unmet=worse and f"{row.title} {worse}")]
+        if len({run.manifest.controls for run in (self.base, self.tuned) if run.manifest}) > 1:
+            unmet = f"the {nouns.controls} of the runs were graded in different words, by different versions"
+            return [Condition(name=name, text=text, unmet=unmet)]
+        worse = _worse(*self._scores(self._controls))
+        if worse and change.unread:
+            worse += f", counting the {change.unread:,} without a score against the trained model"
+        return [Condition(name=name, text=text, unmet=worse and f"{row.title} rose {worse}")]
 
     def _preferred(self) -> list[Condition]:
         """Likewise, of the share of the trained model with a tie as half a choice."""
@@ -349,19 +358,24 @@ class TrainedCard:
         if choices is None:
             unmet = "no judge without the rubric was asked which response is better; name one with `judge`"
             return [Condition(name=name, text=unmet, unmet=unmet)]
-        change, share, decided = self.preference, self.preference.after, choices.tuned + choices.base
+        change, share, several = self.preference, self.preference.after, len(choices.judges) > 1
         text = "no pair of responses has a choice in both orders"
         if share.value is not None:
             text = f"{100 * share.value:.1f} % for the trained model ({bounds(share)}), a tie being half a choice, on"
-            text += f" {self._of_cases(change.count)} in {self._groups(change.groups)}: {choices.tuned:,} for it,"
-            text += f" {choices.base:,} against, {counted(choices.ties, 'tie')}, {choices.alike:,} with equal responses"
+            text += f" {self._of_cases(change.count)} in {self._groups(change.groups)}: "
+            text += f"choices of {len(choices.judges)} judges, " if several else ""
+            text += f"{choices.tuned:,} for it, {choices.base:,} against, {counted(choices.ties, 'tie')}, "
+            text += f"{choices.alike:,} with equal responses"
         unmet = ""
         if not enough_for_claim(change.count, change.groups):
             unmet = f"a claim takes a preference on {CLAIM_LABELS} {nouns.cases} in {CLAIM_GROUPS} {nouns.groups}"
-        elif decided < CLAIM_CHOICES:
-            unmet = f"a claim takes {CLAIM_CHOICES} choices that are the same in both orders, and there are {decided}"
+        elif choices.fewest < CLAIM_CHOICES:
+            unmet = f"a claim takes {CLAIM_CHOICES} choices that are the same in both orders, and "
+            unmet += f"a judge made {choices.fewest}" if several else f"there are {choices.fewest}"
         elif worse := _worse(*self._choices):
-            unmet = f"the judge without the rubric prefers the base model: the preference {worse}"
+            whose = "the judges without the rubric prefer" if several else "the judge without the rubric prefers"
+            unmet = f"{whose} the base model {worse}"
+            unmet += f", counting the {change.unread:,} missing against the other" if change.unread else ""
         return [self._judges("judge without the rubric", choices.judges), Condition(name=name, text=text, unmet=unmet)]
 
     @property
@@ -390,16 +404,13 @@ class TrainedCard:
 
 
 def _worse(before: Sequence[float | None], after: Sequence[float | None], groups: Sequence[str]) -> str:
-    """How scores got worse, as the end of a clause, counting the unread against the second; empty where they did not.
+    """How scores are known to be worse, as the end of a clause; empty where they are not.
 
-    They did where their mean is lower by more than the margin of a guard, or where they are shown to be lower by the
-    one-sided 90 % interval, as strata are for which a compile does not tune.
+    They are where their mean is lower by more than the margin of a guard, or where they are shown to be lower by the
+    one-sided 90 % interval, as strata are for which a compile does not tune. A missing score counts as 1 before and
+    as 0 after.
     """
-    known = [
-        (b, 0.0 if a is None else a, group) for b, a, group in zip(before, after, groups, strict=True) if b is not None
-    ]
-    first, second = [b for b, _, _ in known], [a for _, a, _ in known]
-    loss = fmean(first) - fmean(second)
-    if is_shown_lower(first, second, [group for *_, group in known]):
-        return "is shown to be worse (one-sided 90 %)"
-    return f"is worse by more than {100 * MARGIN:g} points" if loss > MARGIN + 1e-9 else ""
+    first, second = [1.0 if b is None else b for b in before], [0.0 if a is None else a for a in after]
+    if is_shown_lower(first, second, groups):
+        return "(shown by the one-sided 90 % interval)"
+    return f"by more than {100 * MARGIN:g} points" if fmean(first) - fmean(second) > MARGIN + 1e-9 else ""

@@ -10,7 +10,7 @@ their descriptions are prompt text. It names no criterion of a benchmark, no gra
 
 import hashlib
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -196,7 +196,8 @@ class Pairs:
                 stages.append(response_stage(self.name(key), pair, epoch=epoch))
         if not cases:
             return None
-        digests = json.dumps([base.identity.digest(), tuned.identity.digest()])
+        # What is known of a run beside its identity tells it from one that was made again, with other responses.
+        digests = json.dumps([(run.identity.digest(), run.salt or run.created) for run in (base, tuned)])
         return Responses(
             name=f"{self.base.path} and {self.tuned.path}",
             parent=hashlib.sha256(digests.encode()).hexdigest(),
@@ -237,10 +238,13 @@ class PairChoices:
     """1 for the trained model, 0 for the base model and 0.5 for a tie, by key, of several judges their mean; None where
     a response or a choice is missing."""
     tuned: int
-    """PairChoices for the trained model, of all judges: the same in both orders."""
+    """Choices for the trained model, of all judges: the same in both orders."""
     base: int
+    """Likewise, for the base model."""
     ties: int
     """No choice, or another one in the other order; equal responses, about which nobody is asked, are none."""
+    fewest: int
+    """Choices for either, of the judge that made the fewest."""
     alike: int
     """Cases with the same response by both."""
     first: int
@@ -257,7 +261,8 @@ class PairChoices:
         for outcome in summary.outcomes if summary else ():
             for verdict in outcome.verdicts:
                 judged[outcome.key, verdict.judge or ""][outcome.epoch] = cast("Side", verdict.label)
-        scores, counts, taken = dict[str, float | None](), dict.fromkeys(_WORTH, 0), [0, 0]
+        scores, counts, taken = dict[str, float | None](), Counter[Side](), [0, 0]
+        decided = Counter[str]()
         for key in keys:
             if key in pairs.alike:
                 scores[key] = 0.5
@@ -270,8 +275,8 @@ class PairChoices:
                     taken[0] += side == ("BASE" if epoch == 1 else "TUNED")
                     taken[1] += side != "TIE"
             scores[key] = None if None in sides or not sides else fmean(_WORTH[side] for side in sides if side)
-            for side in filter(None, sides):
-                counts[side] += 1
+            counts.update(side for side in sides if side)
+            decided.update(judge for judge, side in zip(names, sides, strict=True) if side in ("TUNED", "BASE"))
         return cls(
             judges=names,
             path=folder,
@@ -279,6 +284,7 @@ class PairChoices:
             tuned=counts["TUNED"],
             base=counts["BASE"],
             ties=counts["TIE"],
+            fewest=min((decided[judge] for judge in names), default=0),
             alike=sum(key in pairs.alike for key in keys),
             first=taken[0],
             chosen=taken[1],

@@ -27,6 +27,7 @@ def run_of_model(
     *,
     judge: str = SCORES_BY,
     words: int = 10,
+    controls_in: str = "dd",
     **of: Any,
 ) -> Summary:
     """A run in which the case at each place has that grade, and the control turn that label; people share them."""
@@ -52,7 +53,7 @@ def run_of_model(
         model=model,
         judges=(judge,),
         controls=cases,
-        manifest=manifest(judge, model=model, **of),
+        manifest=manifest(judge, model=model, controls=controls_in if turns else None, **of),
     )
 
 
@@ -71,6 +72,7 @@ def chosen(sides: Sequence[float | None], *judges: str, ties: int = 0) -> PairCh
         tuned=sum(side == 1 for side in sides),
         base=sum(side == 0 for side in sides),
         ties=ties,
+        fewest=sum(side in (0, 1) for side in sides) // max(1, len(judges)),
         alike=0,
         first=0,
         chosen=0,

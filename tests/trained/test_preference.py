@@ -22,7 +22,7 @@ from dspy_proact import (
     Turn,
     summarize,
 )
-from dspy_proact.errors import LimitReached, UsageError
+from dspy_proact.errors import LimitReached, RunError, UsageError
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.trained.preference import PairChoices, Pairs, Preference
 
@@ -126,9 +126,9 @@ def test_several_judges_count_alike_and_a_choice_that_cannot_be_read_is_missing(
     keys = keys_of(runs[0], 2)
     pairs = Pairs.of(*runs, keys, ProactBench())
     choices = preferred(server, pairs, keys, tmp_path / "two", JUDGE, "openai/other")
-    assert (choices.tuned, choices.base, choices.scores[keys[0]]) == (2, 2, 0.5)
+    assert (choices.tuned, choices.base, choices.fewest, choices.scores[keys[0]]) == (2, 2, 2, 0.5)
     choices = preferred(server, pairs, keys, tmp_path / "odd", JUDGE, "openai/odd")
-    assert (choices.tuned, choices.scores) == (2, dict.fromkeys(keys))
+    assert (choices.tuned, choices.fewest, choices.scores) == (2, 0, dict.fromkeys(keys))
 
 
 def test_equal_responses_are_asked_about_by_nobody_and_a_missing_one_has_no_choice(server, tmp_path):
@@ -204,6 +204,26 @@ def test_nothing_is_paid_for_twice_and_a_limit_is_kept(server, runs, tmp_path):
     # Of a smaller test only what is in it counts.
     assert preferred(server, Pairs.of(*runs, keys[:4], ProactBench()), keys[:4], tmp_path / "choices").tuned == 4
     assert RunFolder(tmp_path / "choices").manifest().identity.benchmark == "preference"
+
+
+def test_choices_between_a_model_and_its_successor_of_the_same_name_are_not_those_of_its_predecessor(
+    server, runs, tmp_path
+):
+    """A lab serves every checkpoint under one name, so that identities of runs are equal."""
+    keys = keys_of(runs[0], 2)
+    pairs = Pairs.of(*runs, keys, ProactBench())
+    preferred(server, pairs, keys, tmp_path / "choices")
+    (tmp_path / "next").mkdir()
+    again = sampled(server, tmp_path / "next", lambda sent: by_taste(sent) if sent.role != "assistant" else Answer("?"))
+    assert [run.manifest.identity for run in again] == [run.manifest.identity for run in runs]
+    later = Pairs.of(runs[0], again[1], keys, ProactBench())
+    judging = [
+        Rejudging(one.responses(), ModelSpec(name=JUDGE, api_base=server.judge), benchmark=Preference())
+        for one in (pairs, later)
+    ]
+    assert judging[0].default_folder != judging[1].default_folder
+    with pytest.raises(RunError, match="other answers were graded there"):
+        judging[1].run(tmp_path / "choices")
 
 
 def test_benchmarks_without_texts_are_refused_with_the_reason(runs):

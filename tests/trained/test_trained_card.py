@@ -1,6 +1,7 @@
 """What a card of a trained model claims, and for every condition the case in which it must not."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from builders.trained import (
@@ -76,7 +77,7 @@ def test_what_is_unscored_counts_against_the_trained_model():
     lost = ["PASS"] * 45 + ["FAIL"] * 5 + [None] * 40 + ["PASS"] * 10  # what passed before has no grade now
     worse = good_card(tuned=run_of_model(TUNED, lost, ["HELD_BACK"] * 40))
     assert unmet(worse) == ["score"]
-    assert "counting the 40 unscored against the trained model" in worse.conditions[0].text
+    assert "counting the 40 without a score against the trained model" in worse.conditions[0].text
 
 
 # What it was trained on
@@ -169,6 +170,8 @@ def test_runs_that_differ_in_more_than_their_model_claim_nothing_or_are_refused(
     card = good_card(tuned=other)
     assert unmet(card) == ["model"]
     assert "differ in assistant.decoding.temperature too" in card.headline.text
+    unknown = run_of_model(TUNED, GAINED, ["HELD_BACK"] * 40, assistant={"program": "unknown", "prompt": ""})
+    assert "how a model was asked is not known of answers in a file" in good_card(tuned=unknown).headline.text
     with pytest.raises(UsageError, match=r"differ in judge.model .*`rejudge` grades both alike"):
         good_card(tuned=run_of_model(TUNED, GAINED, judge="openai/gpt-4o"))
     with pytest.raises(UsageError, match="differ in corpus"):
@@ -181,13 +184,31 @@ def test_runs_that_differ_in_more_than_their_model_claim_nothing_or_are_refused(
 def test_more_unwanted_offers_claim_nothing():
     everywhere = good_card(tuned=run_of_model(TUNED, GAINED, ["UNWANTED"] * 40))
     assert unmet(everywhere) == ["control cases"]
-    assert "unwanted offers is shown to be worse (one-sided 90 %)" in everywhere.headline.text
+    assert everywhere.headline.text.endswith("unwanted offers rose (shown by the one-sided 90 % interval).")
     # 3 of 40 are 7.5 points more, above the margin of 5.
     three = good_card(tuned=run_of_model(TUNED, GAINED, ["UNWANTED"] * 3 + ["HELD_BACK"] * 37))
     assert unmet(three) == ["control cases"]
     # 1 of 40 are 2.5 points, which may be chance; what is unscored counts as unwanted.
     assert good_card(tuned=run_of_model(TUNED, GAINED, ["UNWANTED"] + ["HELD_BACK"] * 39)).shown
-    assert not good_card(tuned=run_of_model(TUNED, GAINED, [None] * 3 + ["HELD_BACK"] * 37)).shown
+    lost = good_card(tuned=run_of_model(TUNED, GAINED, [None] * 3 + ["HELD_BACK"] * 37))
+    assert lost.headline.text.endswith(", counting the 3 without a score against the trained model.")
+
+
+def test_control_turns_that_the_base_model_has_no_grade_at_hide_no_offer():
+    """Both are scored at 12 turns of 12 people, where both hold back; at the others the trained model offers."""
+    base = run_of_model(BASE, ["FAIL"] * 50 + ["PASS"] * 50, ["HELD_BACK"] * 12 + [None] * 28)
+    card = good_card(base=base, tuned=run_of_model(TUNED, GAINED, ["HELD_BACK"] * 12 + ["UNWANTED"] * 28))
+    assert unmet(card) == ["control cases"]
+    assert "on 12 control turns in 12 scenarios" in card.conditions[4].text
+    few = run_of_model(BASE, ["FAIL"] * 50 + ["PASS"] * 50, ["HELD_BACK"] * 9 + [None] * 31)
+    card = good_card(base=few)
+    assert "in 10 scenarios, and there are 9" in card.headline.text
+
+
+def test_control_turns_that_were_graded_in_different_words_claim_nothing():
+    card = good_card(tuned=run_of_model(TUNED, GAINED, ["HELD_BACK"] * 40, controls_in="other words"))
+    assert unmet(card) == ["control cases"]
+    assert "were graded in different words" in card.headline.text
 
 
 @pytest.mark.parametrize("count", [0, 9])
@@ -224,6 +245,19 @@ def test_choices_that_are_missing_count_for_the_base_model():
     # 40 of 80, and 40 of 100.
     assert card.preference.after.value == 0.5
     assert unmet(card) == ["preference"]
+    # Nobody prefers the base model, and the sentence does not say so.
+    assert card.headline.text.endswith("counting the 20 missing against the other.")
+
+
+def test_of_several_judges_each_makes_choices_and_the_sentence_counts_their_choices_as_theirs():
+    two = (PREFERS, "mistral/large")
+    card = good_card(choices=replace(chosen([1.0, 0.0] * 50, *two), fewest=CLAIM_CHOICES - 1))
+    assert card.headline.text.endswith("the same in both orders, and a judge made 29.")
+    card = good_card(choices=replace(chosen([1.0, 0.0] * 50, *two), tuned=100, base=100))
+    assert card.shown
+    assert "on 100 triggers in 20 scenarios: choices of 2 judges, 100 for it, 100 against" in card.conditions[-1].text
+    card = good_card(choices=chosen([1.0] * 30 + [0.0] * 70, *two))
+    assert "the judges without the rubric prefer the base model" in card.headline.text
 
 
 def test_a_judge_that_only_makes_ties_is_no_support():
