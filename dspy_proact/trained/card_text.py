@@ -81,13 +81,13 @@ def print_trained_card(
     )
 
 
-def trained_card_markdown(card: TrainedCard) -> str:
+def trained_card_markdown(card: TrainedCard, spelled: Callable[[str], str] = lambda text: text) -> str:
     """The same for people who read the README of the model."""
-    conditions = ((one.name, "yes" if one.met else "no", unmarked(one.text)) for one in card.conditions)
+    conditions = ((one.name, "yes" if one.met else "no", unmarked(spelled(one.text))) for one in card.conditions)
     rows = ([unmarked(cell) for cell in (row.title, *cells_of(row))] for row in card.rows)
     return "\n".join(
         [
-            unmarked(card.headline.text),
+            unmarked(spelled(card.headline.text)),
             "",
             *table_lines(("condition of a claim", "met", "found"), conditions),
             "",

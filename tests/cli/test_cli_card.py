@@ -77,6 +77,7 @@ def test_the_judge_is_asked_once_and_its_choices_are_read_by_show(proact, server
 
 def test_the_markdown_is_written_over_its_like_alone(proact, server, models):
     assert proact(*models, "--markdown", "card.md")[0] == 0
+    assert "name one with --judge" in Path("card.md").read_text("utf-8")
     first = Path("card.md").read_text()
     assert first.startswith("# Card of a trained model\n\nNo improvement shown")
     assert proact(*models, *rows(), "--markdown", "card.md")[0] == 0

@@ -61,11 +61,16 @@ def card_shown(
         if choices is None or isinstance(choices, int):
             return choices or 0
         card = card.with_choices(choices)
+    flags = [*flags_in_hand(), "--controls"]
+
+    def spelled(text: str) -> str:
+        return with_options(text, flags)
+
     if options.markdown:
         write_over_its_like(
             options.markdown,
             [base, tuned],
-            lambda: f"{_TITLE}\n\n{trained_card_markdown(card)}",
+            lambda: f"{_TITLE}\n\n{trained_card_markdown(card, spelled)}",
             "a card",
             _TITLE.lower().encode(),
         )
@@ -73,8 +78,7 @@ def card_shown(
     if output.as_json:
         print_json(trained_card_document(card))
         return 0
-    flags = [*flags_in_hand(), "--controls"]
-    print_trained_card(card, console(), explain, lambda text: with_options(text, flags))
+    print_trained_card(card, console(), explain, spelled)
     print_more(explain)
     return 0
 
