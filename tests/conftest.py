@@ -91,6 +91,18 @@ def proact(monkeypatch, capsys, tmp_path):
 
 
 @pytest.fixture
+def done(proact):
+    """What a command prints that ends with 0, on standard output and on standard error."""
+
+    def call(*arguments):
+        status, out, err = proact(*arguments)
+        assert status == 0, err
+        return out, err
+
+    return call
+
+
+@pytest.fixture
 def refused(proact):
     """What a command says that cannot be done: it ends with 2, and prints nothing but this."""
 

@@ -265,13 +265,12 @@ def pasted(text, form):
     return "".join(f"{line.removeprefix('  ')}\n" for line in lines[start : start + count])
 
 
-def test_help_describes_both_files_with_a_whole_example_that_works_when_pasted(proact, tmp_path):
+def test_help_describes_both_files_with_a_whole_example_that_works_when_pasted(proact, done, tmp_path):
     text = proact("agree", "--help-all")[1]
     for name, form in zip(("ratings.csv", "items.jsonl"), FILES, strict=True):
         (tmp_path / name).write_text(pasted(text, form), encoding="utf-8")
     ratings = ["--ratings", "ratings.csv", "--items", "items.jsonl"]
-    status, out, err = proact("agree", *ratings)
-    assert status == 0
+    out, err = done("agree", *ratings)
     assert "ratings.csv: 3 ratings of 2 items by 2 raters" in out
     assert "Next: dspy-proact agree --ratings ratings.csv --items items.jsonl --judge MODEL --dry-run" in err
     assert proact("agree", *ratings, "--judge", "embedded")[0] == 0

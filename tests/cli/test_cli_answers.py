@@ -30,9 +30,8 @@ def answered(file, *more, name="mine"):
     return last("eval", "--answers", file, *named, "--corpus", "sample", "--judge", "embedded", *more)
 
 
-def test_a_table_is_graded_and_the_headline_says_whose_answers_and_how_much_of_the_corpus(proact):
-    status, out, err = proact(*answered(table(), "--out", "run"))
-    assert status == 0, err
+def test_a_table_is_graded_and_the_headline_says_whose_answers_and_how_much_of_the_corpus(proact, done):
+    out, err = done(*answered(table(), "--out", "run"))
     assert "Answers of mine scored" in unwrapped(out)
     assert "A part of the corpus: the file has 12 of 49 triggers." in unwrapped(out)
     assert "answers.csv: has 12 of the 49 triggers of the corpus sample." in err
@@ -42,7 +41,7 @@ def test_a_table_is_graded_and_the_headline_says_whose_answers_and_how_much_of_t
     assert (document["run"]["model"], document["triggers"]["total"]) == ("mine", 12)
 
 
-def test_such_a_run_goes_on_after_a_limit_and_is_read_by_every_verb(proact):
+def test_such_a_run_goes_on_after_a_limit_and_is_read_by_every_verb(proact, done):
     table(count=49)
     assert proact(*answered("answers.csv", "--out", "run", "--max-calls", 5))[0] == 4
     status, _, err = proact(*answered("answers.csv", "--out", "run"))
@@ -59,8 +58,7 @@ def test_such_a_run_goes_on_after_a_limit_and_is_read_by_every_verb(proact):
         "rejudge run --judge embedded --out again",
         "label sheet run --draw 8 --out sheet.csv",
     ):
-        status, _, err = proact(*words.split())
-        assert status == 0, (words, err)
+        done(*words.split())
     page = Path("page.html").read_text("utf-8")
     assert "were read from answers.csv" in page
     assert "was asked 49 triggers" not in page
@@ -78,11 +76,10 @@ def test_answers_that_changed_are_another_run_which_copies_the_verdicts_on_those
     assert (status, len(server.sent)) == (0, 7), err
 
 
-def test_the_export_of_a_run_is_a_table_of_its_answers(proact):
+def test_the_export_of_a_run_is_a_table_of_its_answers(proact, done):
     assert proact("eval", "--out", "run")[0] == 0
     assert proact("export", "run", "--format", "parquet", "--out", "run.parquet")[0] == 0
-    status, _, err = proact(*answered("run.parquet", "--out", "again"))
-    assert status == 0, err
+    done(*answered("run.parquet", "--out", "again"))
     a, b = (
         {event.key.case: event.text for event in RunFolder(name).events() if event.answer} for name in ("run", "again")
     )
@@ -129,23 +126,21 @@ def test_samples_of_a_log_that_an_error_ended_are_unscored_with_it_and_a_log_tha
     assert (status, "done already" in err, "the status" in out) == (3, False, False), err
 
 
-def test_a_log_of_inspect_has_keys_and_says_who_answered(proact):
+def test_a_log_of_inspect_has_keys_and_says_who_answered(done):
     log_of_inspect()
-    status, out, err = proact(*answered("log.eval", "--map", "key=case", "--out", "run", name=None))
-    assert status == 0, err
+    out = done(*answered("log.eval", "--map", "key=case", "--out", "run", name=None))[0]
     assert "Answers of openai/gpt-4o scored" in unwrapped(out)
     assert [event.text for event in RunFolder("run").events() if event.answer] == [TEXT] * 3
 
 
-def test_answers_in_the_folder_of_a_corpus_are_found_by_their_name_and_have_it(proact):
+def test_answers_in_the_folder_of_a_corpus_are_found_by_their_name_and_have_it(done):
     folder = Path("made")
     folder.mkdir()
     corpus_with(folder)
     key = next(iter(benchmark_named("proactbench").read("made/corpus.jsonl", SETTINGS).cases)).key
     (folder / "logged.jsonl").write_text(json.dumps({"key": key, "response": TEXT}) + "\n", "utf-8")
     options = ("--answers", "logged", "--corpus", "made/corpus.jsonl", "--judge", "embedded", "--out", "run")
-    status, out, err = proact("eval", *options)
-    assert status == 0, err
+    out = done("eval", *options)[0]
     assert "Answers of logged scored" in unwrapped(out)
 
 

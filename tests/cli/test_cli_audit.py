@@ -10,11 +10,10 @@ from drivers.terminal import unwrapped
 pytestmark = pytest.mark.usefixtures("proactbench")
 
 
-def test_findings_are_no_error_and_the_first_few_of_each_check_are_shown(proact):
+def test_findings_are_no_error_and_the_first_few_of_each_check_are_shown(proact, done):
     twins = [row(unique_id_eval=f"key{number}") for number in range(6)]
     Path("mine.jsonl").write_text(jsonl(*twins), encoding="utf-8")
-    status, out, err = proact("audit", "mine.jsonl")
-    assert status == 0
+    out, err = done("audit", "mine.jsonl")
     assert "checks fail on mine.jsonl: near duplicates among conversations, near duplicates among rubrics" in unwrapped(
         out
     )
@@ -69,9 +68,8 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(proact, arguments, message
     assert message in unwrapped(err)
 
 
-def test_the_stand_in_tests_a_corpus_offline_resumes_and_decides_nothing(proact):
-    status, out, err = proact("audit", "sample", "--model", "embedded", "--limit", 3, "--out", "tests")
-    assert status == 0
+def test_the_stand_in_tests_a_corpus_offline_resumes_and_decides_nothing(proact, done):
+    out, err = done("audit", "sample", "--model", "embedded", "--limit", 3, "--out", "tests")
     assert "The audit is in tests" in err
     assert "its figures measure no real model" in unwrapped(out)
     assert "whether a pass depends on what the user disclosed is not shown" in unwrapped(out)

@@ -52,9 +52,8 @@ def settings(path):
 # The list
 
 
-def test_each_is_listed_with_what_it_is_and_what_can_be_set(proactbench, probe, proact):
-    status, out, _ = proact("benchmarks", "--json")
-    assert status == 0
+def test_each_is_listed_with_what_it_is_and_what_can_be_set(proactbench, probe, done):
+    out = done("benchmarks", "--json")[0]
     ours, *_, theirs = json.loads(out)["benchmarks"]
     assert (ours["name"], ours["settings"]) == ("proactbench", [])
     assert {key: theirs[key] for key in theirs if key != "settings"} == {

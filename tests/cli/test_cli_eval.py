@@ -35,10 +35,9 @@ def against(server, *more, model="hosted_vllm/any", judge="openai/any"):
 # One run
 
 
-def test_a_run_has_a_folder_of_its_own_and_ignored_fields_are_counted(proact, tmp_path):
+def test_a_run_has_a_folder_of_its_own_and_ignored_fields_are_counted(done, tmp_path):
     rows = row(novelty=1), row(unique_id_eval="b", novelty=2)
-    status, _, err = proact("eval", "--corpus", corpus(tmp_path, *rows))
-    assert status == 0
+    err = done("eval", "--corpus", corpus(tmp_path, *rows))[1]
     (folder,) = Path("runs").iterdir()
     assert folder.name.startswith("proactbench--embedded--embedded--")
     assert "ignored fields that the format does not know: 'novelty' (2)" in err
@@ -197,11 +196,10 @@ def lenient(sent):
 # Another judge on a run
 
 
-def test_the_new_grades_are_shown_and_both_judges_compared(proact, run, tmp_path, server):
+def test_the_new_grades_are_shown_and_both_judges_compared(proact, done, run, tmp_path, server):
     run(tmp_path)
     server.script = lenient
-    status, out, err = proact("rejudge", "parent", *by(server))
-    assert status == 0
+    out, err = done("rejudge", "parent", *by(server))
     assert "Mean score of the second minus the first: +50.0" in unwrapped(out)  # (0 + 0.5 + 1) / 3
     assert err.endswith("The run is in child.\nNext: dspy-proact compare parent child\n")
     assert err.count("Next:") == 1

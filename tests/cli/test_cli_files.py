@@ -253,14 +253,13 @@ def test_what_one_reader_alone_would_see_is_refused_too(proact, run):
         assert "events.jsonl, line 2: field 'calls.0.prompt_tokens'" in proact("report", "run")[2]
 
 
-def test_a_response_that_somebody_made_another_value_is_shown_as_it_stands(proact):
+def test_a_response_that_somebody_made_another_value_is_shown_as_it_stands(proact, done):
     assert proact("eval", "--limit", 1, "--out", "run")[0] == 0
     lines = Path("run", "events.jsonl").read_text("utf-8").splitlines()
     first = json.loads(lines[0])
     first["answer"]["text"] = True
     Path("run", "events.jsonl").write_text("\n".join([json.dumps(first), *lines[1:]]) + "\n", "utf-8")
-    status, out, _ = proact("show", "run")
-    assert status == 0
+    out = done("show", "run")[0]
     assert '"text": true' in out
 
 
@@ -308,9 +307,8 @@ def judge_program(folder, shown):
 
 
 @pytest.mark.parametrize(("judge", "shown"), [("openai/any", False), ("openai/another", True)])
-def test_a_compiled_judge_without_a_gain_or_of_another_model_is_said_so(proact, rejudging, tmp_path, judge, shown):
-    status, _, err = proact(*rejudging(judge), *judge_program(tmp_path, shown))
-    assert status == 0
+def test_a_compiled_judge_without_a_gain_or_of_another_model_is_said_so(done, rejudging, tmp_path, judge, shown):
+    err = done(*rejudging(judge), *judge_program(tmp_path, shown))[1]
     assert (f"--judge-program: {NOTHING}" in err) is not shown
     other = "--judge-program: was compiled for openai/any; its card says nothing about openai/another."
     assert (other in err) is (judge == "openai/another")

@@ -319,15 +319,14 @@ def test_no_width_is_eighty_columns(shown):
 
 
 @pytest.fixture
-def shown(proact, folder, monkeypatch):
+def shown(done, folder, monkeypatch):
     """What a command prints at a width, in this process."""
     monkeypatch.chdir(folder)
 
     def call(columns, *command, **environment):
         for name, value in {"COLUMNS": str(columns), **environment}.items():
             monkeypatch.setenv(name, value)
-        status, out, err = proact(*command)
-        assert status == 0, err
+        out = done(*command)[0]
         for name in environment:
             monkeypatch.delenv(name)
         return out

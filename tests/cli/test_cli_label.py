@@ -223,10 +223,9 @@ def two(proact, run, sheet, tmp_path):
     return run, other, a, b
 
 
-def test_two_runs_with_ratings_of_their_own_are_compared_by_what_people_would_have_given(proact, two):
+def test_two_runs_with_ratings_of_their_own_are_compared_by_what_people_would_have_given(proact, done, two):
     run, other, a, b = two
-    status, out, err = proact("compare", run, other, "--ratings", a, "--ratings", b)
-    assert status == 0
+    out, err = done("compare", run, other, "--ratings", a, "--ratings", b)
     assert "People would score b higher than a over 60 triggers (+" in unwrapped(out)
     assert f"Next: dspy-proact show {run} --beside {other} --disagree" in err
     document = json.loads(proact("compare", run, other, "--ratings", a, "--ratings", b, "--json")[1])["corrected"]
@@ -294,13 +293,12 @@ def test_a_draw_is_balanced_its_beginning_is_a_draw_and_it_can_be_written_again(
     assert items("--draw", draw) == keys
 
 
-def test_what_judges_dispute_comes_first_in_a_sheet_that_corrects_no_score(proact, tmp_path):
+def test_what_judges_dispute_comes_first_in_a_sheet_that_corrects_no_score(done, tmp_path):
     disputed = {case.key for case in CASES[::30]}
     events = [item for case in CASES for item in (answered(case), graded(case, "PASS"))]
     events += [graded(case, "FAIL" if case.key in disputed else "PASS", judge="second") for case in CASES]
     written(tmp_path / "jury", manifest(JUDGE, "second"), CASES, events)
-    status, out, err = proact("label", "sheet", "jury", "--disputed", "--draw", 5)
-    assert status == 0, err
+    out, err = done("label", "sheet", "jury", "--disputed", "--draw", 5)
     rows = rows_of(Path(out.strip()))
     assert (out, len(rows)) == ("labels/jury--disputed.csv\n", 5)
     assert {row["item"] for row in rows[:2]} == disputed

@@ -196,22 +196,21 @@ def test_a_guard_of_worked_cases_says_how_many_are_right_and_that_none_is_lost(o
 
 
 def test_rejudge_by_a_compiled_judge_counts_its_votes_among_its_cuts_and_compare_shows_both(
-    proact, refused, program, tmp_path, server
+    proact, done, refused, program, tmp_path, server
 ):
     run_of(tmp_path / "parent", [(trigger(f"d{number}", scenario=f"S{number}"), "PASS") for number in range(3)])
     grades = iter(["PASS", "PASS", "PARTIAL"] * 3)
     server.script = lambda sent: Answer(verdict(next(grades), ["Label the boxes today."]))
     judge = ["--judge", "openai/any", "--judge-api-base", server.judge, "--retries", 0, "--concurrency", 1]
     compiled = [*judge, "--judge-program", program(votes=3, cuts=(0.5, 1.8))]
-    status, _, err = proact("rejudge", "parent", *compiled, "--out", "child")
-    assert status == 0
+    err = done("rejudge", "parent", *compiled, "--out", "child")[1]
     assert len(server.sent) == 9
     # Mean level (2 + 2 + 1) / 3 = 1.67, below the cut of PASS, though two of three verdicts are PASS.
     assert [(outcome.label, outcome.score) for outcome in summarize(RunFolder("child")).outcomes] == [
         ("PARTIAL", 0.5)
     ] * 3
     assert "dspy-proact compare parent child" in err
-    status, out, _ = proact("compare", "parent", "child", "--json")
+    out = proact("compare", "parent", "child", "--json")[1]
     document = json.loads(out)
     named = f"openai/any ({RunFolder('child').manifest().identity.judges[0].program})"
     assert named.startswith("openai/any (compiled:")

@@ -19,12 +19,11 @@ pytestmark = pytest.mark.usefixtures("proactbench")
 
 
 @pytest.fixture
-def listed(proact):
+def listed(done):
     """The JSON of a list."""
 
     def call(*arguments):
-        status, out, _ = proact("runs", *arguments, "--json")
-        assert status == 0
+        out = done("runs", *arguments, "--json")[0]
         return json.loads(out)
 
     return call

@@ -250,7 +250,7 @@ def test_answers_are_counted_where_they_are_more_than_triggers_and_their_grades_
     ]
 
 
-def test_silence_is_noted_with_what_waits_where_and_what_to_try(server, proact, monkeypatch):
+def test_silence_is_noted_with_what_waits_where_and_what_to_try(server, done, monkeypatch):
     noted, say = threading.Event(), RunProgress.stalled
     monkeypatch.setattr("dspy_proact.models.gate._QUIET", 0.01)
     monkeypatch.setattr(RunProgress, "stalled", lambda self, stall: (say(self, stall), noted.set()))
@@ -261,8 +261,7 @@ def test_silence_is_noted_with_what_waits_where_and_what_to_try(server, proact, 
 
     server.script = script
     models = ["--model", "openai/any", "--model-api-base", server.assistant, "--judge", "embedded"]
-    status, _, err = proact("eval", *models, "--corpus", "sample", "--limit", 2, "--concurrency", 2, "--out", "run")
-    assert status == 0
+    err = done("eval", *models, "--corpus", "sample", "--limit", 2, "--concurrency", 2, "--out", "run")[1]
     assert "No call has ended for " in err
     assert re.search(rf"\d in flight.* at {server.assistant}\. A call may take --timeout 600 seconds\.", err)
     assert "try --concurrency 1 for a server that answers one call at a time, or another --timeout." in err

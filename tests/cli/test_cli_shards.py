@@ -71,12 +71,11 @@ def test_shards_at_once_and_merged_are_the_run_of_one_process(proact, tmp_path, 
 
 
 @pytest.fixture
-def shard(proact, proactbench):
+def shard(done, proactbench):
     """Evaluate the stand-in on a shard of the sample, in the default folder; the folder and standard output."""
 
     def call(text, *more):
-        status, out, err = proact("eval", "--shard", text, *more)
-        assert status == 0, err
+        out = done("eval", "--shard", text, *more)[0]
         number, _, count = text.partition("/")
         (folder,) = Path("runs").glob(f"*-{number}-of-{count}")
         return folder, unwrapped(out)

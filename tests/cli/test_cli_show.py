@@ -50,11 +50,9 @@ def other(tmp_path_factory):
 
 
 @pytest.fixture
-def show(proact):
+def show(done):
     def call(*arguments):
-        status, out, err = proact("show", *arguments)
-        assert status == 0, err
-        return out
+        return done("show", *arguments)[0]
 
     return call
 

@@ -135,10 +135,9 @@ def test_a_score_under_the_one_wanted_in_any_variant_is_the_exit_status(proact, 
     assert proact(*matrix(server, "--fail-under", 0))[0] == 0
 
 
-def test_one_table_of_all_stands_at_the_end_models_by_prompts_first(proact, server):
+def test_one_table_of_all_stands_at_the_end_models_by_prompts_first(proact, done, server):
     server.script = passing_only(("ann", SHORT))
-    status, out, err = proact(*matrix(server))
-    assert status == 0, err
+    out, err = done(*matrix(server))
     lines = [line.split() for line in out.splitlines()]
     assert ["score", "bare", "short", "long"] in lines
     assert ["ann", "A", "0.0", "B", "100.0", "C", "0.0"] in lines
@@ -171,13 +170,12 @@ def test_a_prompt_that_changed_under_its_name_is_another_run_and_both_are_named_
     assert [f"{ANN} (short, prompt {name})" in text for name in names] == [True, True]
 
 
-def test_a_compiled_judge_speaks_of_its_card_once_and_each_program_by_its_name(proact, server):
+def test_a_compiled_judge_speaks_of_its_card_once_and_each_program_by_its_name(done, server):
     write_artefact(Path("judge.json"), judge_artefact())
     for name in ("tuned", "retuned"):
         write_artefact(Path(f"{name}.json"), assistant_artefact(demos=int(name == "tuned")))
     programs = ["--program", "tuned.json", "--program", "retuned.json", "--judge-program", "judge.json"]
-    status, _, err = proact(*matrix(server, *programs, models=(ANN,)))
-    assert status == 0, err
+    err = done(*matrix(server, *programs, models=(ANN,)))[1]
     assert err.count("--judge-program: was compiled for") == 1
     assert [err.count(f"--program ({name}): was compiled for") for name in ("tuned", "retuned")] == [1, 1]
     labels = [RunFolder(path).manifest().variant for path in Path("all").iterdir()]

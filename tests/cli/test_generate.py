@@ -29,9 +29,8 @@ def contents(folder):
 # Offline
 
 
-def test_offline_it_makes_six_dialogues_with_proof_and_says_that_they_measure_nothing(proact):
-    status, out, err = proact("generate", "--out", "corpus")
-    assert status == 0
+def test_offline_it_makes_six_dialogues_with_proof_and_says_that_they_measure_nothing(proact, done):
+    out, err = done("generate", "--out", "corpus")
     assert "Demonstration with the embedded stand-in, no real model: 6 dialogues, " in unwrapped(out)
     assert "which measure nothing." in unwrapped(out)
     assert {path.name for path in Path("corpus").iterdir()} - {"lock"} == FILES
@@ -88,9 +87,8 @@ def test_what_was_made_is_printed_as_json(proact):
     assert document["calls"] == len(calls)
 
 
-def test_a_dry_run_prices_each_stage_and_makes_nothing(proact):
-    status, out, _ = proact("generate", "--dry-run")
-    assert status == 0
+def test_a_dry_run_prices_each_stage_and_makes_nothing(proact, done):
+    out = done("generate", "--dry-run")[0]
     for words in ("stage role calls tokens in tokens out USD", "blueprint planner 6 ", "total", "Time: "):
         assert words in unwrapped(out)
     assert out.endswith("Dry run: no calls were made.\n")

@@ -352,7 +352,7 @@ def test_a_limit_of_rated_answers_takes_the_first_in_the_order_of_a_run():
 # The command line
 
 
-def test_options_name_roles_and_limit_and_what_is_not_known_is_not_forecast(server, proact, tmp_path):
+def test_options_name_roles_and_limit_and_what_is_not_known_is_not_forecast(server, proact, done, tmp_path):
     server.script = answers
     (tmp_path / "mine.py").write_text(
         "from test_own_answers import Everything\n\nclass Mine(Everything):\n    name = 'mine'\n"
@@ -366,8 +366,7 @@ def test_options_name_roles_and_limit_and_what_is_not_known_is_not_forecast(serv
         True,
     )
     words += ["--role", "user=hosted_vllm/user", "--role-api-base", f"user={server.base('user')}", "--limit", 6]
-    status, out, err = proact(*words, "--dry-run")
-    assert status == 0, err
+    out, err = done(*words, "--dry-run")
     assert "Not known in advance: calls of assistant, user, and so tokens, price and time." in " ".join(out.split())
     status, out, err = proact(*words, "--dry-run", "--json")
     forecast = json.loads(out)
@@ -378,5 +377,4 @@ def test_options_name_roles_and_limit_and_what_is_not_known_is_not_forecast(serv
     assert (status, "of at most" in err) == (0, False), err
     following = shlex.split(err.partition("Next: dspy-proact ")[2])
     assert "user=hosted_vllm/user" in following
-    status, out, err = proact(*following, "--limit", 2, "--out", "run")
-    assert status == 0, err
+    done(*following, "--limit", 2, "--out", "run")

@@ -82,13 +82,12 @@ def test_a_system_prompt_that_its_program_uses_is_sent_and_recorded_and_makes_an
     assert "Answer in a word." in proact("show", "prompted", "--case", case.key, "--transcript")[1]
 
 
-def test_without_a_forecast_a_dry_run_counts_what_is_then_sent(fresh, proact, server, tmp_path):
+def test_without_a_forecast_a_dry_run_counts_what_is_then_sent(fresh, proact, done, server, tmp_path):
     """Its prompts are the assistant's to the character, and the judge's but for the response."""
     write_mine(tmp_path)
     server.script = helpful
     options = [*NAMED, *of_server(server), "--model-price", "1,1", "--judge-price", "1,1"]
-    status, out, err = proact("eval", *options, "--dry-run", "--json")
-    assert status == 0, err
+    out = done("eval", *options, "--dry-run", "--json")[0]
     forecast = json.loads(out)
     assert (forecast["calls"], server.sent) == (16, [])
     assert all(forecast[role]["usd"] for role in ("assistant", "judge"))

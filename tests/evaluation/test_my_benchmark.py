@@ -129,7 +129,7 @@ def test_its_judge_agrees_with_its_human_grades(run, proact):
     assert ("your ratings: 32 ratings of 16 items by 2 raters" in text, "published" in text) == (True, False)
 
 
-def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run, proact):
+def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run, proact, done):
     """Ann grades all eight as the judge does, Bob one otherwise, whose tie goes to the middle level: 7 of 8."""
     assert proact("label", "sheet", "run", *NAMED, "--out", "sheet.csv")[0] == 0
     rows = rows_of(Path("sheet.csv"))
@@ -140,8 +140,7 @@ def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run
     ]
     filled.append({**filled[0], "annotator": "bob", "grade": "LONG", "reason": "x" * 200_000})
     sheet_with(Path("filled.csv"), filled)
-    status, out, err = proact("agree", *NAMED, "--run", "run", "--ratings", "filled.csv", "--json")
-    assert status == 0, err
+    out, err = done("agree", *NAMED, "--run", "run", "--ratings", "filled.csv", "--json")
     document = json.loads(out)
     assert (document["pooled"]["judged"], document["pooled"]["exact"]["value"], document["raters"][0]["rater"]) == (
         8,
@@ -235,7 +234,7 @@ def test_what_a_drawn_sheet_says_to_type_next_names_the_file_without_which_no_sc
     assert "no published study says how ratings of next-step vary" in proact("label", "plan", "run", *NAMED)[2]
 
 
-def test_what_the_judge_says_that_is_no_level_of_a_part_is_as_if_it_was_not_said(proact, tmp_path, monkeypatch):
+def test_what_the_judge_says_that_is_no_level_of_a_part_is_as_if_it_was_not_said(proact, done, tmp_path, monkeypatch):
     """The judge counts 11 words in three replies and 5 in the others, and people may say 11 or 12."""
     monkeypatch.setattr(registry, "_OWN", {})
     registry._of_file.cache_clear()
@@ -244,8 +243,7 @@ def test_what_the_judge_says_that_is_no_level_of_a_part_is_as_if_it_was_not_said
     assert proact("eval", *NAMED, "--out", "run")[0] == 0
     rows = [{"item": key, "annotator": "ann", "part": "words", "grade": "11"} for key in ("late", "broken", "refund")]
     Path("sheet.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    status, out, err = proact("agree", *NAMED, "--run", "run", "--ratings", "sheet.jsonl", "--json")
-    assert status == 0, err
+    out = done("agree", *NAMED, "--run", "run", "--ratings", "sheet.jsonl", "--json")[0]
     document = json.loads(out)
     assert (document["pooled"]["items"], document["pooled"]["judged"], document["pooled"]["exact"]["value"]) == (
         3,

@@ -260,19 +260,17 @@ class Mine(Errands):
 """
 
 
-def test_options_name_the_model_of_a_role_and_messages_name_the_options(server, proact, tmp_path):
+def test_options_name_the_model_of_a_role_and_messages_name_the_options(server, proact, done, tmp_path):
     server.script = errand
     (tmp_path / "mine.py").write_text(FILE)
     base = ["--benchmark", "mine.py", "--corpus", "wishes", "--limit", 1, "--model", "hosted_vllm/assistant"]
     base += ["--model-api-base", server.assistant, "--role-api-base", f"desk={server.base('desk')}"]
     user = ["--role", "user=hosted_vllm/user", "--role-api-base", f"user={server.base('user')}"]
     user += ["--role-param", "user.temperature=0.25", "--role-price", "user=1,2"]
-    status, out, err = proact("eval", *base, *user, "--dry-run")
-    assert status == 0, err
+    out, err = done("eval", *base, *user, "--dry-run")
     assert "user: at least 1 calls" in out
     assert "user hosted_vllm/user is sent temperature=0.25" in out
-    status, out, err = proact("eval", *base, *user, "--out", "run", "--json")
-    assert status == 0, err
+    out, err = done("eval", *base, *user, "--out", "run", "--json")
     assert json.loads(out)["usage"]["user"]["usd"] == pytest.approx(2 * (11 + 2 * 7) / 1e6)
     assert {sent.body["temperature"] for sent in server.of("user")} == {0.25}
     assert {sent.role for sent in server.sent} == {"assistant", "user", "desk"}
@@ -291,7 +289,7 @@ def test_options_name_the_model_of_a_role_and_messages_name_the_options(server, 
     assert (status, "--role: proactbench has no further roles; leave it out" in " ".join(err.split())) == (2, True), err
 
 
-def test_what_to_type_next_after_a_trial_repeats_the_roles_and_hides_secrets(server, proact, tmp_path):
+def test_what_to_type_next_after_a_trial_repeats_the_roles_and_hides_secrets(server, done, tmp_path):
     server.script = errand
     (tmp_path / "mine.py").write_text(FILE)
     words = ["--benchmark", "mine.py", "--corpus", "wishes", "--case", "wish-0", "--model", "hosted_vllm/assistant"]
@@ -302,8 +300,7 @@ def test_what_to_type_next_after_a_trial_repeats_the_roles_and_hides_secrets(ser
         "--role-param",
         'desk.extra_body={"api_token": "s3cret"}',
     ]
-    status, out, err = proact("try", *words)
-    assert status == 0, err
+    out, err = done("try", *words)
     assert "hosted_vllm/assistant, user embedded, desk hosted_vllm/desk" in out
     following = err.partition("Next: ")[2]
     assert "--role user=embedded" in following

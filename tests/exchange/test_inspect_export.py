@@ -245,13 +245,12 @@ def test_what_no_file_holds_safely_is_replaced_and_the_log_reads_back(tmp_path):
     assert report_of(LoggedRun(path)) == report_of(run)
 
 
-def test_a_benchmark_of_ones_own_is_exported_with_what_its_program_saw(proact, tmp_path, monkeypatch):
+def test_a_benchmark_of_ones_own_is_exported_with_what_its_program_saw(proact, done, tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "_OWN", {})
     registry._of_file.cache_clear()
     write_mine(tmp_path)
     assert proact("eval", "--benchmark", "mine.py", "--out", "run")[0] == 0
-    status, out, err = proact("export", "run", "--format", "eval")
-    assert status == 0, err
+    out, err = done("export", "run", "--format", "eval")
     assert f"To open it: inspect view start --log-dir {Path(out.strip()).parent}" in err
     (first, *others) = samples_in(Path(out.strip()))
     assert len(others) == 7
@@ -259,7 +258,7 @@ def test_a_benchmark_of_ones_own_is_exported_with_what_its_program_saw(proact, t
     assert report_of(LoggedRun(out.strip())) == report_of(RunFolder("run"))
 
 
-def test_verbs_take_a_log_in_place_of_a_run(proact, tmp_path):
+def test_verbs_take_a_log_in_place_of_a_run(proact, done, tmp_path):
     cases = [trigger(name, user=name) for name in "ab"]
     run = run_of(tmp_path / "run", zip(cases, ("PASS", "FAIL"), strict=True))
     log = logged(run, tmp_path)
@@ -271,8 +270,7 @@ def test_verbs_take_a_log_in_place_of_a_run(proact, tmp_path):
     assert proact("compare", run.path, log)[0] == 0
     assert proact("report", log, "--html", "page.html")[0] == 0
     assert "2 triggers" in Path("page.html").read_text("utf-8")
-    status, out, err = proact("rejudge", log, "--judge", "embedded", "--out", "again", "--json")
-    assert status == 0, err
+    out = done("rejudge", log, "--judge", "embedded", "--out", "again", "--json")[0]
     assert RunFolder("again").manifest().identity.parent == run.manifest().identity.digest()
     assert json.loads(out)["triggers"]["scored"] == 2
     assert "--corpus is for results files" in proact("report", log, "--corpus", "sample")[2]

@@ -93,7 +93,7 @@ def test_ratings_of_a_text_that_has_changed_are_left_out_and_said(proact, refuse
     )
 
 
-def test_reports_and_comparisons_read_it_too(proact):
+def test_reports_and_comparisons_read_it_too(proact, done):
     for name in ("run", "other"):
         judged(Path(name), f"Label the boxes of the {name}.", model=name)
     draw = sheet_of(proact, "run", "--draw", 12)[0]["draw"]
@@ -102,15 +102,13 @@ def test_reports_and_comparisons_read_it_too(proact):
         return by_turns(rater, item, number) if number < 12 else "PASS"
 
     study_of(Path("study.db"), Path("run"), Path("other"), grade=better, draw=draw)
-    status, out, err = proact("report", "run", "--ratings", "study.db", "--json")
-    assert status == 0, err
+    out, err = done("report", "run", "--ratings", "study.db", "--json")
     micro = json.loads(out)["corrected"]["overall"]["micro"]
     assert (micro["rated"], micro["ratings"], micro["raters"]) == (12, 24, 2)
     # Ann's are a third PASS, PARTIAL and FAIL each, Bob's all FAIL: (.5 + 0) / 2.
     assert micro["mean_of_the_rated"] == pytest.approx(0.25)
     ratings = ("--ratings", "study.db", "--ratings", "study.db")
-    status, out, err = proact("compare", "run", "other", *ratings, "--json")
-    assert status == 0, err
+    out, err = done("compare", "run", "other", *ratings, "--json")
     assert "corrected" in json.loads(out)
     status, _, err = proact("agree", "--ratings", "study.db")
     assert (status, "study.db: rates several runs; name one with --run: run, other" in unwrapped(err)) == (2, True)
@@ -164,7 +162,7 @@ def test_a_study_that_somebody_changed_is_no_more_than_its_ratings(proact, run, 
     assert "study.db: is damaged: " in err if left is None else json.loads(out)["ratings"]["ratings"] == left
 
 
-def test_choices_between_two_runs_are_read_as_a_study_of_pairs(proact, monkeypatch):
+def test_choices_between_two_runs_are_read_as_a_study_of_pairs(proact, done, monkeypatch):
     """Ann prefers the second in all twelve, Bob ties in six and prefers the first in six: 12 of 18."""
     monkeypatch.setattr(Store, "swapped", lambda *_: False)
     for name in ("before", "after"):
@@ -175,8 +173,7 @@ def test_choices_between_two_runs_are_read_as_a_study_of_pairs(proact, monkeypat
         return "second" if rater == "Ann" else ("first", "tie")[number % 2]
 
     study_of(Path("pairs.db"), Path("before"), Path("after"), grade=choice, pairs=True)
-    status, out, err = proact("agree", "--pairs", "pairs.db", "--json")
-    assert status == 0, err
+    out, err = done("agree", "--pairs", "pairs.db", "--json")
     document = json.loads(out)
     assert (document["a"], document["b"], document["choices"], document["items"]) == ("before", "after", 24, 12)
     assert [document["all"][name] for name in ("a", "b", "ties")] == [6, 12, 6]
@@ -188,14 +185,13 @@ def test_choices_between_two_runs_are_read_as_a_study_of_pairs(proact, monkeypat
 
 
 @pytest.mark.parametrize("benchmark", ["proactbench", "probe", "proactiveagent"])
-def test_a_judge_is_compiled_on_a_study(proact, request, benchmark):
+def test_a_judge_is_compiled_on_a_study(done, request, benchmark):
     """Its items are those that were rated: on a dry run, since a compile takes seconds."""
     request.getfixturevalue(benchmark)
     Evaluation("sample", benchmark=benchmark).run(Path("run"))
     study_of(Path("study.db"), Path("run"), raters=["Ann"])
     tuned = ("optimize", "judge", "--benchmark", benchmark, "--ratings", "study.db", "--folds", 3)
-    status, out, err = proact(*tuned, "--optimizer", "search", "--trials", 1, "--dry-run")
-    assert status == 0, err
+    out, err = done(*tuned, "--optimizer", "search", "--trials", 1, "--dry-run")
     rated = len({outcome.key for outcome in summarize(RunFolder(Path("run"))).outcomes})
     assert int(re.search(r"(\d+) items", unwrapped(out + err))[1]) >= rated, "parts of one response may be asked apart"
 

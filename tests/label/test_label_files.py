@@ -106,10 +106,9 @@ def test_what_a_rater_has_rated_in_the_study_stays(proact, study):
         assert (slot.state, [rater.name for rater in store.raters()]) == ("rated", ["Ann", "Bob", "Cy Twombly"])
 
 
-def test_the_official_layout_holds_what_was_rated(proact, study, refused):
+def test_the_official_layout_holds_what_was_rated(proact, done, study, refused):
     """Both raters agree with each other on both that they share; Ann's three are a grade each."""
-    status, _, err = proact("label", "export", study, "--official", "official")
-    assert status == 0, err
+    done("label", "export", study, "--official", "official")
     first, *_ = json.loads(Path("official/sample_items.json").read_text("utf-8"))
     assert first["dialogue_history"][-1] == {"role": "user", "content": first["user_message"]}
     assert (first["item_id"], first["judge_score"], first["trigger_type"]) == (KEYS[0], "Pass", "EMERGENT")
@@ -240,14 +239,13 @@ def test_parts_of_a_grading_go_out_and_come_in_by_their_names(proact, probe):
     assert ratings_of("empty.db") == ratings_of("study.db")
 
 
-def test_choices_between_two_responses_go_out_as_pairs_are_read(proact, run):
+def test_choices_between_two_responses_go_out_as_pairs_are_read(proact, done, run):
     events = []
     for case in CASES:
         events += [answered(case, f"{TEXT} Now."), graded(case, evidence=("Label the boxes",), response=f"{TEXT} Now.")]
     written(Path("other"), manifest(model="other"), CASES, events)
     study_of(Path("pairs.db"), run, Path("other"), pairs=True, grade=lambda *of: ("first", "tie", "second")[of[2]])
-    status, out, err = proact("label", "export", "pairs.db", "--out", "-")
-    assert status == 0, err
+    out = done("label", "export", "pairs.db", "--out", "-")[0]
     rows = list(csv.DictReader(StringIO(out)))
     assert [(row["a"], row["b"], row["chosen"]) for row in rows[:3]] == [("run", "other", c) for c in ("a", "tie", "b")]
     Path("pairs.csv").write_text(out, "utf-8")

@@ -34,7 +34,7 @@ def rate_all(served, collection, grade):
 
 
 @pytest.mark.parametrize("benchmark", ["proactbench", "probe", "proactiveagent"])
-def test_labels_go_from_the_app_to_agree(proact, request, benchmark):
+def test_labels_go_from_the_app_to_agree(done, request, benchmark):
     """Ann gives every item its best grade; of each part as many are asked for as were drawn."""
     request.getfixturevalue(benchmark)
     declared = benchmark_named(benchmark)
@@ -44,8 +44,7 @@ def test_labels_go_from_the_app_to_agree(proact, request, benchmark):
     with serving(collection) as served:
         parts = parts_of(declared)
         assert rate_all(served, collection, lambda item: item.levels[0]) == 3 * len(parts)
-    status, out, err = proact("agree", "--ratings", "study.db", "--json")
-    assert status == 0, err
+    out = done("agree", "--ratings", "study.db", "--json")[0]
     document = json.loads(out)
     studies = document["parts"] if benchmark == "probe" else {"grade": document}
     assert {name: one["pooled"]["items"] for name, one in studies.items()} == {

@@ -50,14 +50,13 @@ def test_a_response_counts_once_and_those_without_both_do_not(run):
     assert marked_words(summarize(RunFolder(run)), {}) == ()
 
 
-def test_agree_tells_it_of_a_study(proact, run):
+def test_agree_tells_it_of_a_study(proact, done, run):
     def half(rater, item, number):
         spans = ((0, 21),) if number < 2 else ()
         return submission(item.key, "PASS", 5, spans=spans)
 
     study_of(Path("study.db"), run, raters=["Ann"], grade=half)
-    status, out, err = proact("agree", "--ratings", "study.db", "--json")
-    assert status == 0, err
+    out = done("agree", "--ratings", "study.db", "--json")[0]
     (result,) = json.loads(out)["marked_words"]
     assert (result["judge"], result["marked"], result["both"], result["overlap"]["value"]) == (JUDGE, 2, 2, 1)
     assert (result["people"]["value"], result["people"]["reason"]) == (

@@ -94,11 +94,10 @@ def test_interventions_stand_beside_accuracy_as_a_mean_of_environments(proact, r
     assert [line.split()[0] for line in out.splitlines() if line.startswith("macro ")][:2] == ["macro", "macro"]
 
 
-def test_compare_gives_the_gap_to_the_control_although_it_offers_other_moves(proact, run, tmp_path):
+def test_compare_gives_the_gap_to_the_control_although_it_offers_other_moves(proact, done, run, tmp_path):
     settings = ProactiveBenchSettings(hint=True, control=True)
     Evaluation("sample", benchmark="proactivebench", settings=settings).run(tmp_path / "control")
-    status, out, err = proact("compare", run, "control", "--json")
-    assert status == 0, err
+    out = done("compare", run, "control", "--json")[0]
     document = json.loads(out)
     # The published mean ranks: over environments, each alike.
     claim, ranking = document["claim"], document["overall"]["macro"]["weighted"]
@@ -122,12 +121,11 @@ def test_a_page_has_a_small_image_of_every_step(run):
         assert all(20 < decoded(step.load())[0].width <= 160 for step in steps)
 
 
-def test_a_compile_finds_that_asking_helps_and_its_card_has_the_share_of_blind_asks(proact):
+def test_a_compile_finds_that_asking_helps_and_its_card_has_the_share_of_blind_asks(done):
     """By GEPA, and where it may write more; docs/benchmarks/proactivebench.md has the command for a search."""
     named = ("--benchmark", "proactivebench", "--out", "made")
     how = ("--optimizer", "gepa", "--trials", 2, "--folds", 2, "--guard", "none")
-    status, out, err = proact("optimize", "assistant", *named, *how)
-    assert status == 0, err
+    out = done("optimize", "assistant", *named, *how)[0]
     assert re.search(r"^blind asking \(until the limit\) +28 ", out, re.MULTILINE), out
     card = read_artefact("made").card.document()
     assert any(note.startswith("tuned for a reward of 0.5 a right move") for note in card["notes"])

@@ -269,10 +269,9 @@ def test_requests_that_differ_in_a_hidden_field_alone_are_answered_alike():
 # All of it
 
 
-def test_without_a_key_a_corpus_is_made_proved_and_scored_and_the_same_command_changes_nothing(proact):
+def test_without_a_key_a_corpus_is_made_proved_and_scored_and_the_same_command_changes_nothing(proact, done):
     making = ("generate", "--benchmark", "probe", "--people", 2, "--set", "tasks.distractors=10", "--proof", "full")
-    status, out, _ = proact(*making, "--out", "tasks")
-    assert status == 0
+    out = done(*making, "--out", "tasks")[0]
     assert "Demonstration with the embedded stand-in, no real model: 2 people, 6 tasks" in " ".join(out.split())
     files = {path: path.read_bytes() for path in Path("tasks").rglob("*") if path.is_file()}
     assert sum(path.name.endswith("_input.json") for path in files) == 6

@@ -125,15 +125,14 @@ def test_a_judge_that_finds_everything_right_agrees_with_what_is_and_not_beyond_
     assert "agreement with them says nothing of people" in " ".join(out.split())
 
 
-def test_a_rater_fills_in_a_sheet_of_a_run_and_the_judge_is_compared_part_by_part(proact, run):
+def test_a_rater_fills_in_a_sheet_of_a_run_and_the_judge_is_compared_part_by_part(proact, done, run):
     assert proact("label", "sheet", run, "--out", "sheet.csv")[0] == 0
     rows = rows_of(Path("sheet.csv"))
     assert len(rows) == 6 * 11  # tasks, parts
     for row in rows:
         row["annotator"], row["grade"] = "ann", "correct" if row["part"] == "who_blocked" else ""
     sheet_with(Path("filled.csv"), rows)
-    status, out, err = proact("agree", "--run", run, "--ratings", "filled.csv", "--json")
-    assert status == 0, err
+    out, err = done("agree", "--run", run, "--ratings", "filled.csv", "--json")
     assert json.loads(out)["pooled"]["items"] == 6
     assert "who_blocked" in out
     assert "authors" not in out

@@ -39,10 +39,9 @@ def mine(tmp_path):
     return write(tmp_path / "mine.csv")
 
 
-def test_people_are_compared_on_four_levels_without_a_rubric(proact, mine):
+def test_people_are_compared_on_four_levels_without_a_rubric(done, mine):
     """Of the two, ann is one level below bob but for his lowest."""
-    status, out, _ = proact("agree", "--ratings", mine, *FOUR)
-    assert status == 0
+    out = done("agree", "--ratings", mine, *FOUR)[0]
     assert "On 30 items these 2 raters agree with each other at kappa" in out
     assert "No criteria" not in out  # no judge has graded
     assert "quadratic kappa" in out
@@ -76,12 +75,11 @@ def test_columns_that_are_missing_are_named_at_once(refused, mine):
     assert "--map input=COLUMN --map response=COLUMN --map grade=COLUMN" in message
 
 
-def test_a_judge_is_asked_for_a_level_by_the_words_of_the_scale_and_sees_no_label(proact, server, mine):
+def test_a_judge_is_asked_for_a_level_by_the_words_of_the_scale_and_sees_no_label(proact, done, server, mine):
     verdict = {"reasoning": "Fine.", "evidence": ["We look at it today."], "grade": "good"}
     server.script = lambda _: Answer(json.dumps(verdict))
     judge = ("--judge", "openai/any", "--judge-api-base", server.judge)
-    status, out, _ = proact("agree", "--ratings", mine, *FOUR, *judge, "--map", "context=customer", "--out", "run")
-    assert status == 0
+    out = done("agree", "--ratings", mine, *FOUR, *judge, "--map", "context=customer", "--out", "run")[0]
     assert "No criteria were given: the judge graded by its own reading of the words bad," in out
     assert len(server.sent) == 30
     (schema,) = {json.dumps(sent.body.get("response_format")) for sent in server.sent}
@@ -96,13 +94,12 @@ def test_a_judge_is_asked_for_a_level_by_the_words_of_the_scale_and_sees_no_labe
     assert len(server.sent) == 30  # nothing is paid for twice
 
 
-def test_criteria_reach_judge_and_raters_and_are_part_of_the_run(proact, server, mine):
+def test_criteria_reach_judge_and_raters_and_are_part_of_the_run(done, server, mine):
     Path("criteria.txt").write_text("good: it says what happens next.")
     server.script = lambda _: Answer(json.dumps({"reasoning": "x", "evidence": [], "grade": "ok"}))
     judge = ("--judge", "openai/any", "--judge-api-base", server.judge)
     named = (*FOUR, "--criteria", "@criteria.txt")
-    status, out, _ = proact("rejudge", mine, *named, *judge, "--out", "run")
-    assert status == 0
+    out = done("rejudge", mine, *named, *judge, "--out", "run")[0]
     assert "No criteria were given" not in out
     assert "| good: it says what happens next." in server.sent[0].messages[1]["content"]
     summary = summarize(RunFolder("run"))
@@ -112,30 +109,27 @@ def test_criteria_reach_judge_and_raters_and_are_part_of_the_run(proact, server,
     assert "the levels bad, ok, good, great at equal steps" in " ".join(out.split())
 
 
-def test_a_judge_is_compiled_and_graded_out_of_fold_by_quadratic_kappa(proact, mine):
+def test_a_judge_is_compiled_and_graded_out_of_fold_by_quadratic_kappa(proact, done, mine):
     wanted = (*FOUR, "--trials", 4, "--folds", 3, "--out", "compiled")
-    status, out, err = proact("optimize", "judge", "--ratings", mine, *wanted, "--json")
-    assert status == 0, err
+    out, err = done("optimize", "judge", "--ratings", mine, *wanted, "--json")
     card = json.loads(out)
     assert card["rows"][0]["unit"] == "kappa"
     judge = ("--judge", "embedded", "--judge-program", "compiled")
     assert proact("rejudge", mine, *FOUR, *judge, "--out", "run")[0] == 0
-    status, out, err = proact("agree", "--run", "run", "--ratings", mine, "--map", "input=text")
-    assert status == 0, err
+    out, err = done("agree", "--run", "run", "--ratings", mine, "--map", "input=text")
     assert "judge: embedded (compiled:" in out
     words = ("--benchmark", "rows", "--scale", "no,yes", "--corpus", "sample", "--judge-program", "compiled")
     status, _, err = proact("eval", *words)
     assert (status, "compiled for other signatures" in err) == (2, True)
 
 
-def test_a_model_answers_the_inputs_of_rows_and_sees_neither_response_nor_further_columns(proact, server, mine):
+def test_a_model_answers_the_inputs_of_rows_and_sees_neither_response_nor_further_columns(done, server, mine):
     server.script = lambda sent: Answer(
         "We look at it." if sent.role == "assistant" else '{"reasoning": "x", "evidence": [], "grade": "ok"}'
     )
     models = ("--model", "openai/m", "--model-api-base", server.assistant, "--judge", "openai/j")
     models = (*models, "--judge-api-base", server.judge, "--map", "context=secret")
-    status, out, _ = proact("eval", "--corpus", mine, *FOUR, *models, "--limit", 3, "--system-prompt", "Be brief.")
-    assert status == 0
+    out = done("eval", "--corpus", mine, *FOUR, *models, "--limit", 3, "--system-prompt", "Be brief.")[0]
     assert "openai/m" in " ".join(out.split())
     answering = server.of("assistant")
     assert [m["role"] for m in answering[0].messages] == ["system", "user"]
@@ -150,10 +144,9 @@ def test_a_message_of_two_letters_is_no_message_of_which_nobody_counts_the_token
     assert (status, "assistant: 1 calls, 1 tokens in" in out, "counts no tokens" in out) == (0, True, False)
 
 
-def test_labels_without_an_order_have_no_mean_score_anywhere(proact, mine):
+def test_labels_without_an_order_have_no_mean_score_anywhere(proact, done, mine):
     wanted = ("--scale", "bad,ok,good,great", "--nominal", "--map", "input=text")
-    status, out, _ = proact("eval", "--corpus", mine, *wanted, "--out", "run")
-    assert status == 0
+    out = done("eval", "--corpus", mine, *wanted, "--out", "run")[0]
     assert not {"score", "pass rate", "macro"} & {*out.partition("evidence")[0].replace("\n", " ").split(" ")}
     assert "of 100" not in out
     assert proact("report", "run", "--html", "page.html")[0] == 0
@@ -192,13 +185,12 @@ def test_runs_on_other_scales_are_not_compared(proact, mine):
     assert (status, "graded on other scales" in err) == (2, True)
 
 
-def test_a_table_is_rated_without_a_run_in_a_study_or_in_sheets(proact, mine):
+def test_a_table_is_rated_without_a_run_in_a_study_or_in_sheets(proact, done, mine):
     settings = RowSettings(scale=LEVELS, columns=(("input", "text"),))
     summary = summarize(responses_in(mine, None, settings)[0])
     declared = benchmark_of_run(summary)
     open_study(Path("study.db"), declared, [summary], Design(ratings=2, raters=2)).store.close()
-    status, _, err = proact("label", "sheet", mine, *FOUR, "--out", "sheet.csv")
-    assert status == 0, err
+    err = done("label", "sheet", mine, *FOUR, "--out", "sheet.csv")[1]
     head, *rows = Path("sheet.csv").read_text("utf-8-sig").splitlines()
     assert len(rows) == 30
     assert "great | good | ok | bad" in rows[0]
@@ -207,12 +199,10 @@ def test_a_table_is_rated_without_a_run_in_a_study_or_in_sheets(proact, mine):
     Path("filled.csv").write_text("\n".join([head, *filled]), encoding="utf-8")
     status, out, err = proact("agree", "--run", mine, "--ratings", "filled.csv", *FOUR)
     assert (status, "30 ratings of 30 items by 1 rater" in out) == (0, True), err
-    status, _, err = proact("label", "import", "study.db", "filled.csv")
-    assert status == 0, err
+    err = done("label", "import", "study.db", "filled.csv")[1]
     status, out, err = proact("agree", "--ratings", "study.db")  # the study knows scale and columns
     assert (status, "30 ratings of 30 items by 1 rater" in out) == (0, True), err
-    status, _, err = proact("label", "export", "study.db", "--out", "export.csv")
-    assert status == 0, err
+    err = done("label", "export", "study.db", "--out", "export.csv")[1]
     assert proact("label", "export", "study.db", "--html", "--rater", "bob", "--out", "bob.html")[0] == 0
     mine.write_text(mine.read_text("utf-8").replace("We look at it today.", "We look away."), "utf-8")
     status, out, err = proact("agree", "--ratings", "study.db")

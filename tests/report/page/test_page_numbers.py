@@ -18,12 +18,11 @@ BARE = r"""() => [...document.querySelectorAll('td, dd')].filter(e => !e.closest
 
 
 @pytest.fixture
-def documents(proact, runs):
+def documents(done, runs):
     """What the commands print as JSON, in the form that a page's pointers point into."""
 
     def printed(*command):
-        status, out, _ = proact(*command, "--json")
-        assert status == 0
+        out = done(*command, "--json")[0]
         return json.loads(out)
 
     broken_down = ["--by", "life_domain", "--by", "turn"]

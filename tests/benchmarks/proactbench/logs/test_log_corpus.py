@@ -330,9 +330,8 @@ def test_what_a_model_fails_to_answer_once_is_asked_again_and_changes_no_row(tmp
 # On the command line
 
 
-def test_offline_the_bundled_logs_show_how_it_works(proact):
-    status, out, err = proact("generate", "--logs", "sample", "--out", "corpus")
-    assert status == 0
+def test_offline_the_bundled_logs_show_how_it_works(proact, done):
+    out, err = done("generate", "--logs", "sample", "--out", "corpus")
     text = " ".join(out.split())
     assert "Demonstration with the embedded stand-in, no real model: 6 needs that users hinted at" in text
     assert "were found in 9 conversations; this measures nothing." in text
@@ -341,8 +340,7 @@ def test_offline_the_bundled_logs_show_how_it_works(proact):
     assert "Look at corpus/overlooked.html first." in err
     (step,) = re.findall(r"Next: dspy-proact (.*)", err)
     assert step == "eval --corpus corpus --answers logged --judge embedded"
-    status, out, _ = proact(*shlex.split(step), "--out", "graded")
-    assert status == 0
+    out = done(*shlex.split(step), "--out", "graded")[0]
     assert "on 6 triggers of the corpus corpus, judged by embedded." in " ".join(out.split())
     triggers = [one["key"] for one in rows(Path("corpus"), "logged.jsonl")]
     assert len(triggers) == 6

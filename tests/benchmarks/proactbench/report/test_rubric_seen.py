@@ -90,11 +90,10 @@ def test_agree_shows_it(proact):
     assert len(document["published"]["faults"]) == 2
 
 
-def test_pairs_stand_alone(refused, proact, tmp_path):
+def test_pairs_stand_alone(refused, done, tmp_path):
     path = tmp_path / "own.csv"
     path.write_text("annotator,item,left,right,chosen\nann,1,x,y,left\nbob,1,y,x,tie\n", encoding="utf-8")
-    status, out, _ = proact("agree", "--pairs", path)
-    assert status == 0
+    out = done("agree", "--pairs", path)[0]
     assert "1 tie left out" in out
     assert "Published" not in out
     assert "--ratings: has no effect with --pairs" in refused("agree", "--pairs", path, "--ratings", "sample")
