@@ -10,7 +10,6 @@ import click
 
 from dspy_proact.cli.next_step import Typed
 from dspy_proact.cli.options import option
-from dspy_proact.cli.options.arguments import flags_in_hand
 from dspy_proact.cli.options.models import EMBEDDED, ROLES, NamedModel, text_of
 from dspy_proact.cli.options.paths import answers_of, is_answers, recorded_benchmark, recorded_settings, summary_of
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, flags_of, typed
@@ -170,7 +169,7 @@ class BenchmarkChoice:
 
         if self.benchmark in (None, DEFAULT_BENCHMARK) or not path.exists() or not is_answers(path):
             return summary_of(path)
-        if self.benchmark == OWN_ROWS and not self.values and "--scale" not in flags_in_hand():
+        if self.benchmark == OWN_ROWS and "scale" not in dict(self.values):
             grade = f"dspy-proact rejudge {path} --scale bad,ok,good --judge MODEL --out DIR"
             raise UsageError(f"{path}: a table of your own has no verdicts to read; have it graded: `{grade}`")
         declared = self.known(path)
