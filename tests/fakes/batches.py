@@ -282,7 +282,7 @@ def _anthropic(name: str, status: int, body: Any, fate: str) -> dict[str, Any]:
         return {"custom_id": name, "result": {"type": "succeeded", "message": as_message(body)}}
     if not status:
         return {"custom_id": name, "result": {"type": fate}}
-    kind = {400: "invalid_request_error", 429: "rate_limit_error"}.get(status, "api_error")
+    kind = {400: "invalid_request_error", 403: "permission_error", 429: "rate_limit_error"}.get(status, "api_error")
     error = {"type": "error", "error": {"type": kind, "message": body["error"]["message"]}}
     return {"custom_id": name, "result": {"type": "errored", "error": error}}
 

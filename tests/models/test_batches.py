@@ -171,12 +171,14 @@ def test_a_batch_that_is_refused_as_a_whole_ends_the_run_in_the_providers_words(
     assert batches.billed == 98
 
 
-def test_answers_of_a_batch_whose_other_requests_end_the_run_are_used_by_the_next_command(batches, tmp_path):
-    """Results come last line first: the first five are refused alike, and 44 are answered, and billed, by then."""
-    batches.fate = lambda batch, line, sent: "401" if (batch.number, line >= 44) == (1, True) else "answered"
-    assert isinstance(halted(at(batches), tmp_path / "run"), SetupFault)
-    at(batches).run(tmp_path / "run")
-    assert (sum(batches.sizes), batches.billed) == (49 + 5 + 49, 98)
+@NAMES
+def test_answers_of_a_batch_come_before_its_refusals_which_end_the_run_only_where_there_is_none(
+    batches, name, tmp_path
+):
+    """Results are last line first: two requests are refused like a key, and 47 are answered."""
+    batches.fate = lambda batch, line, sent: "403" if (batch.number, line >= 47) == (1, True) else "answered"
+    assert at(batches, name).run(tmp_path / "run").unscored == 2
+    assert (batches.sizes, batches.billed) == ([49, 47], 94)
 
 
 def test_a_queue_that_is_full_makes_batches_smaller_one_after_the_other(batches, tmp_path):

@@ -12,6 +12,7 @@ from fakes.server import Answer
 
 from dspy_proact import RunFolder, Scope
 from dspy_proact.errors import ProviderDown, SetupFault, StorageFault
+from dspy_proact.runs import Observer
 
 pytestmark = pytest.mark.usefixtures("proactbench")
 RESULTS = re.compile(r"GET (files/\S+/content|messages/batches/\S+/results)")
@@ -122,6 +123,25 @@ def test_a_state_that_is_not_known_is_waited_for(batches, tmp_path):
     assert (batches.sizes, batches.billed) == ([2, 2], 4)
 
 
+def test_another_id_and_false_counts_change_nothing(batches, tmp_path):
+    notices = []
+
+    class Noting(Observer):
+        def batched(self, progress, news):
+            notices.append(progress)
+
+    def rewrite(path, body):
+        if not path.startswith("GET batches/"):
+            return body
+        counts = {"total": -1, "completed": 10**12 if len(notices) % 2 else -(10**12), "failed": True}
+        return json.dumps(json.loads(body) | {"id": "batch_9", "request_counts": counts}).encode()
+
+    batches.rewrite, batches.polls = rewrite, lambda batch: 3
+    at(batches).run(tmp_path / "run", Scope(limit=2), Noting())
+    assert (batches.sizes, batches.billed) == ([2, 2], 4)
+    assert {(progress.requests, progress.done) for progress in notices} == {(2, 0), (2, 2)}
+
+
 def test_a_batch_that_failed_with_results_gives_them(batches, tmp_path):
     batches.rewrite = lambda path, body: (
         body.replace(b'"completed"', b'"failed"') if path.startswith("GET batches/") else body
@@ -131,7 +151,7 @@ def test_a_batch_that_failed_with_results_gives_them(batches, tmp_path):
 
 
 @NAMES
-@pytest.mark.parametrize("identity", ["../../v1/models", "a b?c=d#e", "x\n\ty", "é\u202e", "@elsewhere.invalid/"])
+@pytest.mark.parametrize("identity", ["../../v1/models", "x\n\t?é\u202e#", "@elsewhere.invalid/"])
 def test_an_id_is_one_part_of_an_address(batches, name, identity, tmp_path):
     """The server of the tests knows no such batch or file: what it was asked for was under its own path."""
     hidden = json.dumps(identity)[1:-1].encode()

@@ -368,21 +368,21 @@ class Batcher:
         path, names = self._log.new_file(), {*self._held(batch)}
         missing, ours, of_others = set(names), {*batch.requests}, 0
         await self._surely(f"the results of batch {state.id}", lambda: service.download(state, path), _GONE)
-        failures = self._failures.setdefault(batch.number, set())
+        failures, failed = self._failures.setdefault(batch.number, set()), list[int]()
         for number, (start, name, reply) in enumerate(read_results(path, service), start=1):
             of_others += name not in ours
             if name not in missing:
                 continue
             missing.discard(name)
-            if (future := self._waiting.get(name)) and not future.done():
-                if reply.status != ANSWERED:
-                    failures.add(name)
-                self._replied[name] = batch.number
-                future.set_result(reply)
+            if reply.status == ANSWERED:
+                self._give(batch, name, reply, path, start)
             else:
-                self._early[name] = path, start
+                failed.append(start)
             if number % _YIELD == 0:
                 await asyncio.sleep(0)
+        for start in failed:  # after all answers: refusals of a model that has answered nothing would end the run
+            _, name, reply = next(read_results(path, service, start))
+            self._give(batch, name, reply, path, start)
         if batch.guessed and of_others and missing == names:
             batch.id = None  # it is another command's: Anthropic's are searched by their time and size
             return
@@ -396,6 +396,16 @@ class Batcher:
                     future.set_result(LineReply(status, json.dumps({"error": {"message": _LOST}}).encode()))
                 else:  # it may have been answered and billed, as after a connection that was lost
                     future.set_exception(lm15.TransportError(_LOST))
+
+    def _give(self, batch: KeptBatch, name: str, reply: LineReply, path: Path, start: int) -> None:
+        """Give a request its reply, or keep where it is in the results until the request comes."""
+        if (future := self._waiting.get(name)) and not future.done():
+            if reply.status != ANSWERED:
+                self._failures[batch.number].add(name)
+            self._replied[name] = batch.number
+            future.set_result(reply)
+        else:
+            self._early[name] = path, start
 
     def _early_reply(self, name: str) -> LineReply:
         """A reply that came before its request waited for it."""
