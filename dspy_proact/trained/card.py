@@ -33,7 +33,7 @@ from dspy_proact.stats import (
     score_change,
 )
 from dspy_proact.trained.families import families_of
-from dspy_proact.trained.preference import PairChoices
+from dspy_proact.trained.preference import PairChoices, why_no_pairs
 from dspy_proact.trained.trained_on import TrainedOn
 from dspy_proact.types import Frozen
 
@@ -50,9 +50,14 @@ class Condition(Frozen):
 
     name: str
     text: str
-    """What is known, with its numbers, a sentence without its stop."""
+    """What is known, with its numbers, and why that is not enough: a sentence without its stop."""
     unmet: str = ""
     """Why nothing may be claimed, a short clause; empty where it is met."""
+
+    @classmethod
+    def of(cls, name: str, text: str, unmet: str = "") -> "Condition":
+        """One whose text gives the reason after what is known."""
+        return cls(name=name, text=f"{text}; {unmet}" if unmet else text, unmet=unmet)
 
     @property
     def met(self) -> bool:
@@ -290,7 +295,7 @@ class TrainedCard:
         if trained.reserved:
             text += f"; {counted(trained.reserved, 'row')} of the split test taken as not used"
         if not trained.rows:
-            return Condition(name=name, text=text, unmet="no row that it was trained on is named")
+            return Condition.of(name, text, "no row that it was trained on is named")
         if unknown := trained.unknown(self._cases):
             unmet = f"{counted(unknown, 'row')} that it was trained on name neither a unit nor a case of the test"
             return Condition(name=name, text=f"{text}; {unmet}: export them anew", unmet=unmet)
@@ -300,9 +305,7 @@ class TrainedCard:
         """Whether who judges is of another family than whoever rewarded."""
         trained = self.trained
         if EMBEDDED in judges:
-            return Condition(
-                name=name, text="the stand-in, which measures nothing", unmet=f"the {name} is the stand-in"
-            )
+            return Condition.of(name, "it measures nothing", f"the {name} is the stand-in")
         if not judges:
             return Condition(name=name, text="the benchmark grades without one")
         by = listed([self._named(judge) for judge in judges])
@@ -314,7 +317,7 @@ class TrainedCard:
         text = f"{by}; rewarded by {listed([self._named(judge) for judge in trained.judges]) or 'no judge'}"
         rewarding = {family for judge in trained.judges for family in families_of(judge)}
         alike = [judge for judge in judges if families_of(judge) & rewarding]
-        return Condition(name=name, text=text, unmet=f"the {name} is of a family that rewarded" if alike else "")
+        return Condition.of(name, text, f"the {name} is of a family that rewarded" if alike else "")
 
     @staticmethod
     def _named(judge: str) -> str:
@@ -324,12 +327,12 @@ class TrainedCard:
         """Whether the runs differ in their model alone."""
         name, text = "model", f"{self.tuned.model_name} beside {self.base.model_name}"
         if EMBEDDED in (self.base.model, self.tuned.model):
-            return Condition(name=name, text=text, unmet="the stand-in is no model that was trained")
+            return Condition.of(name, text, "the stand-in is no model that was trained")
         differing = [one for one in self._differing if one.startswith("assistant") and one not in _OF_THE_MODEL]
         unmet = f"the runs differ in {', '.join(differing)} too" if differing else ""
         if not all(run.manifest and run.manifest.identity.assistant.prompt for run in (self.base, self.tuned)):
             unmet = "how a model was asked is not known of answers in a file"
-        return Condition(name=name, text=f"{text}; {unmet or 'asked alike'}", unmet=unmet)
+        return Condition.of(name, text if unmet else f"{text}; asked alike", unmet)
 
     def _unwanted(self) -> list[Condition]:
         """By both rules that a compile has for what may not get worse."""
@@ -341,22 +344,25 @@ class TrainedCard:
             return [Condition(name=name, text=unmet, unmet=unmet)]
         text = f"{row.title} {signed(row.difference.value)} points ({interval(row.difference, signed)}) on"
         text += f" {counted(change.count, nouns.control, nouns.controls)} in {self._groups(change.groups)}"
+        unmet = ""
         if change.groups < CLAIM_GROUPS:
             unmet = f"a claim takes {nouns.controls} in {CLAIM_GROUPS} {nouns.groups}, and there are {change.groups}"
-            return [Condition(name=name, text=text, unmet=unmet)]
-        if len({run.manifest.controls for run in (self.base, self.tuned) if run.manifest}) > 1:
+        elif len({run.manifest.controls for run in (self.base, self.tuned) if run.manifest}) > 1:
             unmet = f"the {nouns.controls} of the runs were graded in different words, by different versions"
-            return [Condition(name=name, text=text, unmet=unmet)]
-        worse = _worse(*self._scores(self._controls))
-        if worse and change.unread:
-            worse += f", counting the {change.unread:,} without a score against the trained model"
-        return [Condition(name=name, text=text, unmet=worse and f"{row.title} rose {worse}")]
+        elif worse := _worse(*self._scores(self._controls)):
+            unmet = f"{row.title} rose {worse}"
+            unmet += (
+                f", counting the {change.unread:,} without a score against the trained model" if change.unread else ""
+            )
+        return [Condition.of(name, text, unmet)]
 
     def _preferred(self) -> list[Condition]:
         """Likewise, of the share of the trained model with a tie as half a choice."""
         choices, nouns, name = self.choices, self.base.nouns, "preference"
         if choices is None:
             unmet = "no judge without the rubric was asked which response is better; name one with `judge`"
+            if refusal := why_no_pairs(self.declared):
+                unmet = f"no judge without the rubric can be asked: {refusal}"
             return [Condition(name=name, text=unmet, unmet=unmet)]
         change, share, several = self.preference, self.preference.after, len(choices.judges) > 1
         text = "no pair of responses has a choice in both orders"
@@ -376,7 +382,8 @@ class TrainedCard:
             whose = "the judges without the rubric prefer" if several else "the judge without the rubric prefers"
             unmet = f"{whose} the base model {worse}"
             unmet += f", counting the {change.unread:,} missing against the other" if change.unread else ""
-        return [self._judges("judge without the rubric", choices.judges), Condition(name=name, text=text, unmet=unmet)]
+        judges = [self._judges("judge without the rubric", choices.judges)] if choices.judges else []
+        return [*judges, Condition.of(name, text, unmet)]
 
     @property
     def headline(self) -> Headline:

@@ -131,6 +131,18 @@ def _shorter(system: str, messages: Sequence[tuple[str, str]]) -> str:
 # What is asked
 
 
+def why_no_pairs(declared: Benchmark[Any, Any]) -> str:
+    """Why no judge can be shown the responses of a benchmark and what they answer, a clause; empty where one can."""
+    if plain_field(declared.answer_type) is None:
+        return "its answers are more than a text"
+    if declared.reporting is None and type(declared).answer is not Benchmark.answer:
+        return (
+            "it has an `answer` of its own, so that it is not known what its program saw of a case; declare "
+            "`reporting` with `sections`"
+        )
+    return ""
+
+
 @dataclass(frozen=True)
 class Pairs:
     """The responses of two runs to the same cases."""
@@ -144,16 +156,8 @@ class Pairs:
     @classmethod
     def of(cls, base: Summary, tuned: Summary, keys: Sequence[str], declared: Benchmark[Any, Any]) -> "Pairs":
         """Those of some cases; raises a `UsageError` where no judge can be shown what was answered."""
-        if plain_field(declared.answer_type) is None:
-            raise UsageError(
-                f"{declared.name}: its answers are more than a text, which a judge without the rubric cannot compare; "
-                "leave `judge` out"
-            )
-        if declared.reporting is None and type(declared).answer is not Benchmark.answer:
-            raise UsageError(
-                f"{declared.name}: has an `answer` of its own, so that it is not known what its program saw of a case; "
-                "declare `reporting` with `sections`, or leave `judge` out"
-            )
+        if refusal := why_no_pairs(declared):
+            raise UsageError(f"{declared.name}: {refusal}; leave `judge` out")
         if not (base.keeps_inputs and tuned.keeps_inputs):
             raise UsageError(f"{base.path}: holds no inputs to show to a judge; make both runs with `keep_inputs`")
         sides = [

@@ -275,5 +275,5 @@ def test_of_a_benchmark_of_ones_own_the_judge_sees_what_its_program_saw(server, 
     preferred(server, Pairs.of(*runs, ["q"], OwnQuiz()), ["q"], tmp_path / "choices")
     assert len(server.sent) == 2
     assert all("Which sea?" in sent.text and "Baltic" not in sent.text for sent in server.sent)
-    with pytest.raises(UsageError, match=r"answered_quiz: has an `answer` of its own.*declare `reporting`"):
+    with pytest.raises(UsageError, match=r"answered_quiz: it has an `answer` of its own.*declare `reporting`"):
         Pairs.of(*runs, ["q"], AnsweredQuiz())

@@ -17,14 +17,17 @@ from builders.trained import (
 )
 
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.trained.card import CLAIM_CHOICES
 from dspy_proact.trained.card_text import print_trained_card, trained_card_document, trained_card_markdown
+from dspy_proact.trained.preference import why_no_pairs
 
 pytestmark = pytest.mark.usefixtures("proactbench")
 GAINED = ["PASS"] * 45 + ["FAIL"] * 5 + ["PASS"] * 50
 
 
 def unmet(card):
+    assert all(one.met or one.name == "score" or one.unmet in one.text for one in card.conditions)
     return [condition.name for condition in card.conditions if not condition.met]
 
 
@@ -149,6 +152,19 @@ def test_nor_does_a_judge_of_the_preference_of_such_a_family():
 def test_where_nobody_says_who_rewarded_nothing_is_claimed_and_where_no_judge_did_it_is():
     assert unmet(good_card(trained=trained_on(judges=[], judged=False))) == ["judge", "judge without the rubric"]
     assert good_card(trained=trained_on(judges=[])).shown
+
+
+def test_where_all_responses_are_equal_no_judge_is_named():
+    card = good_card(choices=replace(chosen([0.5] * 100), judges=(), alike=100))
+    assert unmet(card) == ["preference"]
+    assert "judge without the rubric" not in [condition.name for condition in card.conditions]
+
+
+def test_of_answers_that_are_more_than_a_text_no_mend_is_promised():
+    benchmark = benchmark_named("probe")
+    assert why_no_pairs(benchmark) == "its answers are more than a text"
+    text = next(one.text for one in good_card(declared=benchmark, choices=None).conditions if one.name == "preference")
+    assert text == "no judge without the rubric can be asked: its answers are more than a text"
 
 
 @pytest.mark.parametrize("role", ["judge", "model", "judge without the rubric"])
