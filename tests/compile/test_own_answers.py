@@ -40,6 +40,8 @@ from dspy_proact.evaluation.tuning import Tuning
 from dspy_proact.programs.embedded import proposer
 from dspy_proact.runs import ExpectedCall, Scope
 
+WISH = dspy.Signature("wish -> message")
+
 
 class Talks(Errands):
     """Eight talks of four people, graded by what every call of an answer has given."""
@@ -102,7 +104,7 @@ class Visited(Talks):
         return Helper(roles)
 
     async def answer(self, case, ask):
-        user = dspy.Predict("wish -> message")
+        user = dspy.Predict(WISH)
         first = await ask(message=(await user.acall(wish=case.view.text, lm=ask.roles["user"])).message)
         (back,) = await ask.roles["user"].acall(f"{case.view.text}: {first.reply}")
         return Reply(message=back, reply=f"{first.reply} {(await ask(message=back)).reply}")
@@ -118,7 +120,7 @@ class Everything(Talks):
     async def answer(self, case, ask):
         before = "; ".join(earlier.reply if earlier else "nothing" for earlier in ask.earlier)
         user = ask.roles["user"]
-        message = (await dspy.Predict("wish -> message").acall(wish=case.view.text, lm=user)).message
+        message = (await dspy.Predict(WISH).acall(wish=case.view.text, lm=user)).message
         reply, (back,) = await asyncio.gather(ask(message=message), user.acall(f"{case.view.text}: {before}"))
         last = await ask(message=f"{reply.reply} {back} {before}")
         return Reply(message=back, reply=f"{reply.reply} {last.reply}")
