@@ -1,5 +1,7 @@
 """A folder that the stand-in made, once for all tests of a process: eight dialogues, each proved by one sample."""
 
+import atexit
+import shutil
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -14,6 +16,7 @@ ITEMS = 8
 def made_corpus() -> Path:
     """To be read, never written."""
     folder = Path(mkdtemp(), "mine")
+    atexit.register(shutil.rmtree, folder.parent)
     Generation(items=ITEMS, proof="light").run(folder)
     return folder
 

@@ -1,5 +1,6 @@
 """Tasks of PROBE are published by person, read by other tools, and scored from the published folder."""
 
+import atexit
 import json
 import shutil
 from functools import cache
@@ -31,6 +32,7 @@ PEOPLE = 4
 def made_tasks():
     """Tasks of four people, each proved by one sample."""
     folder = Path(mkdtemp(), "mine")
+    atexit.register(shutil.rmtree, folder.parent)
     Generation(items=PEOPLE, proof="light", benchmark="probe", settings={"tasks.distractors": 10}).run(folder)
     return folder
 

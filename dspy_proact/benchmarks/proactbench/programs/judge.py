@@ -54,6 +54,12 @@ class GradeResponse(dspy.Signature):
     grade: Literal["PASS", "PARTIAL", "FAIL"] = dspy.OutputField()
 
 
+@lru_cache(maxsize=16)
+def _instructed(text: str) -> type[dspy.Signature]:
+    """What is asked with an instruction, made once: what adapters keep of a signature serves all judges."""
+    return GradeResponse.with_instructions(text)
+
+
 class QuoteEvidence(dspy.Signature):
     """Quote, word for word, the passage of the response that shows why it was given this grade.
 
@@ -86,7 +92,7 @@ class Judge(Program):
     def __init__(self, ask_quote_again: bool = True) -> None:
         super().__init__()
         self.emergent, self.critical, self.recovery = (
-            dspy.Predict(GradeResponse.with_instructions(text)) for text in INSTRUCTIONS.values()
+            dspy.Predict(_instructed(text)) for text in INSTRUCTIONS.values()
         )
         self.quote = dspy.Predict(QuoteEvidence) if ask_quote_again else None
 
