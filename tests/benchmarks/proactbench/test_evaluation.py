@@ -115,7 +115,7 @@ def test_cases_hold_what_grouping_and_export_read_and_views_do_not(here: Path):
     assert case.group == "0123456789abcdef0123456789abcdef/TRAVEL_07"
     assert (case.meta["turn"], case.meta["life_domain"], case.meta["style"]) == (5, "travel", 3)
     assert case.meta["curated_response"] == "Answer 5: the one along the cliff."
-    shown = json.dumps(case.view)
+    shown = json.dumps({**case.view})
     assert "Answer 4" in shown
     assert "Question 5" in shown
     for hidden in ("Answer 5", "TRAVEL_07", "0123456789abcdef", "ferry", "curator-1"):
