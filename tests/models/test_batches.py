@@ -317,3 +317,13 @@ def test_the_stand_in_other_providers_flex_and_compiles_take_no_batches(batches)
     with pytest.raises(UsageError, match="a compile needs each answer"):
         open_model("openai/gpt-4o", judge, Gate(batch=True), log=object.__new__(CallLog))
     assert Gate(batch=True, concurrency=7).concurrency == 7
+
+
+@pytest.mark.parametrize(
+    "changes", [{"requests": 0}, {"size": -1}, {"quiet": -1.0}, {"first_poll": 0.0}, {"longest_poll": float("nan")}]
+)
+def test_a_batching_that_cannot_be_is_refused(changes):
+    with pytest.raises(
+        UsageError, match=r"`requests` and `size` must be 1 or more, `quiet` not negative, and the polls"
+    ):
+        replace(QUICK, **changes)

@@ -1,25 +1,20 @@
 """Runs put together: line for line the run that one process makes, whatever the parts and wherever it is killed."""
 
 import json
-import os
 import random
 import shutil
-from collections import Counter
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
+from builders.riddle_runs import ALL, LOGS, SHARDS, both, contents, lines, logged, made, of_shard
 from builders.riddles import (
     CONTROL_LABELS,
     JUDGE,
     answered,
-    call,
     case,
     cases,
     failed,
-    failed_call,
     graded,
     halted,
     identity,
@@ -32,14 +27,11 @@ from drivers.child import Child, code
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dspy_proact.calls import LoggedCall
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.runs import (
     CONTROL,
-    Case,
     Grading,
     Ledger,
-    Manifest,
     RoleIdentity,
     RunFolder,
     RunWriter,
@@ -48,51 +40,6 @@ from dspy_proact.runs import (
     merge_runs,
     read_run,
 )
-
-LOGS = ("cases.jsonl", "calls.jsonl", "events.jsonl", "messages.jsonl")
-ALL = manifest(keeps_calls=True)
-
-
-def logged(event: StageEvent, text: str = "hm") -> LoggedCall:
-    """The call of a stage that ended so."""
-    role = "judge" if event.key.stage == "verdict" else "assistant"
-    name = f"{event.key.model_dump_json()} {event.time} {text}"
-    attempt = failed_call(role) if event.failure else call(role)
-    reply = None if event.failure else {"message": {"parts": [{"type": "text", "text": text}]}}
-    return LoggedCall(role=role, key=event.key, number=1, rollout=0, request=name, response=reply, attempts=(attempt,))
-
-
-def made(
-    path: Path, listed: Sequence[Case], events: Iterable[StageEvent], of: Manifest = ALL, *, calls: bool = True
-) -> Path:
-    """A run on disk, with a call of each of its stages."""
-    with RunWriter(path, of) as folder:
-        folder.add_cases(listed)
-        with folder.call_log(Ledger((), Grading([JUDGE]))) as log:
-            for event in events:
-                if calls:
-                    log.add(
-                        logged(event), lambda event=event: {"model": "m", "messages": [{"content": event.key.case}]}
-                    )
-                folder.record(event)
-    return path
-
-
-def lines(path: Path) -> dict[str, Counter[bytes]]:
-    """The lines of each log of a run that has any, whatever their order."""
-    logs = [path / name for name in LOGS]
-    return {log.name: Counter(log.read_bytes().splitlines()) for log in logs if log.exists() and log.stat().st_size}
-
-
-def contents(path: Path) -> dict[str, bytes]:
-    """Every file of a run but its lock."""
-    return {file.name: file.read_bytes() for file in path.rglob("*") if file.is_file() and file.name != "lock"}
-
-
-def both(key: str, label: str = "SOLVED", words: str = "a river", **options: Any) -> list[StageEvent]:
-    """The answer to a case and its grade."""
-    return [answered(key, words=words, **options), graded(key, label, **options)]
-
 
 ENDINGS = {
     "graded": lambda key, epoch: both(key, epoch=epoch),
@@ -141,13 +88,6 @@ def test_any_partition_of_a_run_merges_to_the_run(data: st.DataObject, count: in
         before = contents(merged.path)
         assert (again := merge_runs(shards, merged.path)).events == again.calls == again.cases == 0
         assert contents(merged.path) == before
-
-
-SHARDS = [Shards(count=3, numbers=(number,), cases=(2, 1, 0)) for number in (1, 2, 3)]
-
-
-def of_shard(number: int, **changes: Any) -> Manifest:
-    return ALL.model_copy(update={"shards": SHARDS[number - 1], **changes})
 
 
 @pytest.fixture
@@ -360,22 +300,6 @@ def test_no_run_is_refused(tmp_path: Path):
         merge_runs([tmp_path / "all"], tmp_path / "all")
 
 
-def change(path: Path, name: str, old: str, new: str) -> None:
-    text = (path / name).read_text("utf-8")
-    assert old in text
-    (path / name).write_text(text.replace(old, new, 1), "utf-8")
-
-
-def test_two_cases_of_one_key_are_refused_and_nothing_is_written(tmp_path: Path):
-    """A forger can mark a case of his own, though the corpus is the same."""
-    paths = [made(tmp_path / name, [case("a", group=name)], both("a")) for name in ("1", "2")]
-    with pytest.raises(
-        RunError, match=r"2: has another case 'a' than .*1, by another version or since one was changed"
-    ):
-        merge_runs(paths, tmp_path / "all")
-    assert not (tmp_path / "all").exists()
-
-
 def test_a_link_in_the_place_of_the_folder_of_open_stages_is_not_followed(pair: list[Path], tmp_path: Path):
     with RunWriter(pair[0], of_shard(1)) as folder, folder.call_log(Ledger((), Grading([JUDGE]))) as log:
         log.add(logged(answered("d"), "vector").model_copy(update={"role": "embedder"}), briefly=True)
@@ -386,68 +310,6 @@ def test_a_link_in_the_place_of_the_folder_of_open_stages_is_not_followed(pair: 
     with pytest.raises(RunError, match="open: is a link; remove it"):
         merge_runs(pair, merged)
     assert not [*(tmp_path / "precious").iterdir()]
-
-
-HOSTILE = {
-    "a call that was changed": (
-        lambda path: change(path, "calls.jsonl", "hm", "hmm"),
-        "calls.jsonl, line 1: was changed",
-    ),
-    "a case that was changed": (
-        lambda path: change(path, "cases.jsonl", "What is", "Who is"),
-        "cases.jsonl, line 1: was",
-    ),
-    "a case that is missing": (lambda path: (path / "cases.jsonl").write_text(""), "2 of the cases .* are not in it"),
-    "no log of calls": (lambda path: (path / "calls.jsonl").unlink(), "calls.jsonl: is missing"),
-    "an event in two": (
-        lambda path: change(path, "events.jsonl", '"key"', '\n"key"'),
-        "events.jsonl, line 1: .*restore",
-    ),
-    "events that are a folder": (
-        lambda path: ((path / "events.jsonl").unlink(), (path / "events.jsonl").mkdir()),
-        "events.jsonl: cannot be read: not a regular file",
-    ),
-    "a message that was changed": (
-        lambda path: change(path, "messages.jsonl", '"content":"a"', '"content":"A"'),
-        "messages.jsonl, line 2: was changed; restore it",
-    ),
-    "calls that are a pipe": (
-        lambda path: ((path / "calls.jsonl").unlink(), os.mkfifo(path / "calls.jsonl")),
-        "calls.jsonl: cannot be read: not a regular file",
-    ),
-    "no manifest": (lambda path: (path / "manifest.json").unlink(), "no run here"),
-    "shards that cannot be": (
-        lambda path: change(path, "manifest.json", '"count": 3', '"count": 1000000000'),
-        "manifest.json: field 'shards.count'",
-    ),
-    "sizes that are none": (
-        lambda path: change(path, "manifest.json", '"numbers": [', '"numbers": [7,'),
-        "manifest.json: field 'shards': shards are numbered from 1 to 3",
-    ),
-    "an event of another case": (
-        lambda path: change(path, "events.jsonl", '"case":"a"', '"case":"z"'),
-        "1 of the cases that were answered are not in it, such as 'z'",
-    ),
-    "no folder": (lambda path: (shutil.rmtree(path), path.write_text("x")), "no run here .*: a file; give the folder"),
-    "a lock that is a folder": (
-        lambda path: ((path / "lock").unlink(missing_ok=True), (path / "lock").mkdir()),
-        None,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_run_that_is_damaged_is_refused_by_file_and_line_and_the_others_are_not_merged(tmp_path: Path, name: str):
-    of = [of_shard(number, stored=("assistant", "judge")) for number in (1, 2)]
-    first = made(tmp_path / "1", cases("a", "b"), [*both("a"), *both("b")], of[0])
-    second = made(tmp_path / "2", cases("c"), both("c"), of[1])
-    damage, message = HOSTILE[name]
-    damage(first)
-    if message is None:
-        assert merge_runs([second, first], tmp_path / "all").events == 6
-        return
-    with pytest.raises(RunError, match=message):
-        merge_runs([second, first], tmp_path / "all")
 
 
 def test_a_torn_last_line_is_passed_over_and_one_without_its_end_counts(pair: list[Path], tmp_path: Path):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from dspy_proact.errors import UsageError
 from dspy_proact.kept import KeptBatch
 from dspy_proact.models.clients import LONGEST
 
@@ -17,7 +18,7 @@ UNSENT: Mapping[str, int] = {"expired": 408, "cancelled": 503, "canceled": 503}
 
 @dataclass(frozen=True)
 class Batching:
-    """How requests are collected, and how often a provider is asked."""
+    """How requests are collected, and how often a provider is asked; raises a `UsageError` where that cannot be."""
 
     requests: int | None = None
     """Most requests of a batch; the provider's limit where None, which is never exceeded."""
@@ -31,6 +32,13 @@ class Batching:
     """Seconds between two looks, which grow up to that."""
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     """Waits for so many seconds."""
+
+    def __post_init__(self) -> None:
+        least = min(number for number in (self.requests, self.size, 1) if number is not None)
+        if least < 1 or not (self.quiet >= 0 and self.first_poll > 0 and self.longest_poll > 0):
+            raise UsageError(
+                "`gate.batch`: `requests` and `size` must be 1 or more, `quiet` not negative, and the polls above 0"
+            )
 
 
 @dataclass(frozen=True)
