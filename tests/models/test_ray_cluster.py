@@ -10,8 +10,9 @@ from drivers.script import ROOT
 from fakes.server import Server, healthy
 
 from dspy_proact import Evaluation, Gate, ModelSpec, RunFolder, Scope
-from dspy_proact.errors import SetupFault
+from dspy_proact.errors import ProviderDown, SetupFault
 from dspy_proact.models.ray import cluster as ray_cluster
+from dspy_proact.models.ray import ray_engine
 
 pytestmark = [
     pytest.mark.nightly,
@@ -56,9 +57,9 @@ def hosts(server):
 def test_each_node_asks_its_own_server_and_one_that_leaves_or_joins_changes_no_grade(
     nodes, server, tmp_path, monkeypatch
 ):
-    """Of two nodes one leaves after 30 requests; a third joins before the next run."""
+    """Of two nodes one leaves after 30 requests; a third joins before the next run, and at last all leave."""
     leaving = nodes.add_node(num_cpus=1, node_ip_address="127.0.0.2")
-    nodes.add_node(num_cpus=1, node_ip_address="127.0.0.3")
+    others = [nodes.add_node(num_cpus=1, node_ip_address="127.0.0.3")]
     at(server, Gate(), "127.0.0.1").run(tmp_path / "plain")
     server.sent.clear()
 
@@ -76,13 +77,19 @@ def test_each_node_asks_its_own_server_and_one_that_leaves_or_joins_changes_no_g
 
     server.script = healthy
     monkeypatch.setattr(ray_cluster, "_LOOK", 0.0)
-    nodes.add_node(num_cpus=2, node_ip_address="127.0.0.4")
+    others.append(nodes.add_node(num_cpus=2, node_ip_address="127.0.0.4"))
     for number in range(100):
         server.sent.clear()
         at(server, gate).run(tmp_path / f"joined {number}", Scope(limit=5))
         if "127.0.0.4" in hosts(server):
             break
     assert hosts(server).keys() == {"127.0.0.3", "127.0.0.4"}
+
+    monkeypatch.setattr(ray_engine, "_AWAY", 2.0)
+    for node in others:
+        nodes.remove_node(node)
+    with pytest.raises(ProviderDown, match="no worker has been there for 2 seconds"):
+        at(server, gate).run(tmp_path / "none", Scope(limit=1))
 
 
 def test_a_cluster_without_cpus_ends_a_run(nodes, server, tmp_path):

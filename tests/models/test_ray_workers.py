@@ -17,13 +17,13 @@ from dspy_proact.errors import (
     Interrupted,
     LimitReached,
     ProviderDown,
-    ProviderError,
     SetupFault,
     UsageError,
 )
 from dspy_proact.models import open_embedder, open_model
 from dspy_proact.models.endpoint import EngineSetup, find_route
 from dspy_proact.models.ray import cluster as ray_cluster
+from dspy_proact.models.ray import ray_engine
 from dspy_proact.models.ray.cluster import RayCluster, WorkerHandle
 from dspy_proact.models.ray.ray_engine import WorkerChoice
 from dspy_proact.models.ray.worker import RayWorker, RemoteModel
@@ -162,14 +162,14 @@ def test_it_is_sent_again_by_another_worker(server, monkeypatch):
     assert (dying.calls, sum(len(come.calls) for come in outcomes)) == (1, 5)
 
 
-def test_without_any_worker_a_call_ends_as_where_a_provider_is_down(server, monkeypatch):
+def test_where_no_worker_is_there_for_a_minute_a_run_ends_as_where_a_provider_is_down(server, monkeypatch):
+    monkeypatch.setattr(ray_engine, "_AWAY", 0.0)
     dying = worker(fate=lambda number: "lost")
-    gate = gate_of(monkeypatch, dying, comes_back=False, retries=1, patience=1)
+    gate = gate_of(monkeypatch, dying, comes_back=False)
     come = ask(model(gate, server.assistant))
     assert come.words == ["network", "network"]
-    assert isinstance(come.error, ProviderError)
-    assert isinstance(gate.switch.halt, ProviderDown)
-    assert "no worker of the cluster is left" in str(gate.switch.halt)
+    assert isinstance(come.error, ProviderDown)
+    assert str(gate.switch.halt) == "`gate.engine` ray: no worker has been there for 0 seconds"
 
 
 def test_a_call_that_takes_too_long_is_cancelled_at_its_worker(server, monkeypatch):

@@ -55,6 +55,8 @@ def import_ray() -> Any:
 def start_ray(**options: Any) -> None:
     """Connect this process to Ray, which reports nothing to its makers and prints nothing."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # Where the head of the cluster is away for a minute, Ray would end this process; a run ends in good order.
+    os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", "3600")
     ray = import_ray()
     logging.getLogger("ray").setLevel(logging.ERROR)
     # What it says of workers that end would go to standard output, into the middle of a result.
@@ -141,12 +143,11 @@ class RayCluster:
             raise error
         if first:
             observer.cluster_ready(len(self.workers), len({worker.node for worker in self.workers}))
-        if time.monotonic() - self._listed > _LOOK:
-            self._listed = time.monotonic()
-            threading.Thread(target=self._look, name="dspy-proact ray nodes", daemon=True).start()
+        self._look_now_and_then()
 
     async def change(self) -> None:
         """Wait until a worker comes or leaves, at most a second."""
+        self._look_now_and_then()
         with suppress(TimeoutError):
             async with asyncio.timeout(_PAUSE):
                 await self._changed.wait()
@@ -243,6 +244,11 @@ class RayCluster:
             self.workers = [other for other in self.workers if other is not worker]
             self._changed.ring()
 
+    def _look_now_and_then(self) -> None:
+        if time.monotonic() - self._listed > _LOOK:
+            self._listed = time.monotonic()
+            threading.Thread(target=self._look, name="dspy-proact ray nodes", daemon=True).start()
+
     def _look(self) -> None:
         """Have workers on the nodes that have joined."""
         try:
@@ -266,7 +272,10 @@ def _connect(address: str | None, connected: "Future[None]") -> None:
         elif address not in (None, "auto", ray.get_runtime_context().gcs_address):
             raise SetupFault(f"`gate.engine` ray={address}: this process is connected to another cluster")
     except OSError as error:
-        connected.set_exception(SetupFault(f"`gate.engine`: no cluster of Ray can be reached at {named}: {error}"))
+        token = "; if it asks for a token, set RAY_AUTH_TOKEN" if ":" in named else ""
+        connected.set_exception(
+            SetupFault(f"`gate.engine`: no cluster of Ray can be reached at {named}: {error}{token}")
+        )
         return
     except BaseException as error:
         connected.set_exception(error)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dspy.lm15 import Request, Response
 
-from dspy_proact.errors import ProviderError, SetupFault
+from dspy_proact.errors import ProviderDown, ProviderError, SetupFault
 from dspy_proact.models.dspy_internals import StreamEvent
 from dspy_proact.models.endpoint import NODE
 from dspy_proact.models.faults import ElsewhereError, Fault
@@ -15,7 +15,7 @@ from dspy_proact.models.ray.cluster import LostWorkerError, RayCluster, WorkerHa
 from dspy_proact.models.ray.worker import RemoteModel
 
 _AWAY = 60.0
-"""Seconds in which a worker comes back, where none is there."""
+"""Seconds in which a worker comes back, or a node joins, where no worker is there."""
 _FIRST_DOUBT, _LONGEST_DOUBT = 1.0, 60.0
 """Seconds without a request after a failure, doubled with each further one."""
 _DOUBTED = ("network", "server", "timeout")
@@ -95,7 +95,8 @@ class RayEngine:
         except LostWorkerError as lost:
             failed = True
             self._cluster.lost(worker)
-            raise ElsewhereError(_lost(str(lost))) from lost
+            fault = Fault("network", ProviderError("network", str(lost)), retry=True, may_be_billed=True)
+            raise ElsewhereError(fault) from lost
         finally:
             self._choice.ended(worker, failed=failed)
         if isinstance(reply, Fault):
@@ -106,8 +107,11 @@ class RayEngine:
         """The worker for a request, once one is there."""
         end = time.monotonic() + _AWAY
         while (worker := self._choice.pick(self._cluster.workers)) is None:
-            if not self._cluster.workers or time.monotonic() > end:
-                raise ElsewhereError(_lost("no worker of the cluster is left", sent=False))
+            if time.monotonic() > end:
+                down = ProviderDown(
+                    f"`gate.engine` {self._cluster.name}: no worker has been there for {_AWAY:.0f} seconds"
+                )
+                raise ElsewhereError(Fault("network", down, retry=False))
             await self._cluster.change()
         return worker
 
@@ -116,8 +120,3 @@ class RayEngine:
         fault = SetupFault("`gate.engine` ray: answers are not streamed from a cluster; omit it")
         raise ElsewhereError(Fault("setup", fault, retry=False))
         yield
-
-
-def _lost(problem: str, *, sent: bool = True) -> Fault:
-    """A request that no worker has answered: it may have been sent, and is sent again."""
-    return Fault("network", ProviderError("network", problem), retry=True, may_be_billed=sent)
