@@ -340,7 +340,9 @@ class TrainedCard:
         if self.declared.controls is None:
             return []
         if row is None or row.difference.value is None:
-            unmet = f"no {nouns.control} of the test is scored in both; make both runs with `controls`"
+            unmet = f"no {nouns.control} of the test is scored in both"
+            if not all(run.controls.outcomes for run in (self.base, self.tuned)):
+                unmet += "; make both runs with `controls`"
             return [Condition(name=name, text=unmet, unmet=unmet)]
         text = f"{row.title} {signed(row.difference.value)} points ({interval(row.difference, signed)}) on"
         text += f" {counted(change.count, nouns.control, nouns.controls)} in {self._groups(change.groups)}"

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from dspy_proact.programs.card_rows import MARGIN, CardRow
 from dspy_proact.publish.markdown import table_lines, unmarked
-from dspy_proact.report.numbers import counted, document, fields_of, percent, points_of, probability
+from dspy_proact.report.numbers import document, fields_of, percent, points_of, probability
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import reason_lines, show, table
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS
@@ -102,7 +102,8 @@ def trained_card_markdown(card: TrainedCard, spelled: Callable[[str], str] = lam
 def _explained(card: TrainedCard) -> Iterator[str]:
     nouns, choices = card.base.nouns, card.choices
     yield (
-        f"Means in %, on {nouns.cases} that share no data with what the model was trained on, each weighted equally. "
+        f"Means in %, each {nouns.case} weighted equally; {nouns.cases} that share data with the named training data "
+        f"are left out. "
         f"An improvement is claimed where every condition is met: the 98 % interval of the change of the score lies "
         f"above 0, on {CLAIM_LABELS} {nouns.cases} in {CLAIM_GROUPS} {nouns.groups} or more; neither judge is of a "
         f"family, by its name, that rewarded; and neither the {nouns.controls} nor the preference are worse by more "
@@ -110,7 +111,7 @@ def _explained(card: TrainedCard) -> Iterator[str]:
     )
     if choices:
         yield (
-            f"preference: {counted(len(card.keys), nouns.case, nouns.cases)}, both orders; the same choice in both is "
-            f"a choice, anything else a tie; a claim takes {CLAIM_CHOICES} choices. What stood first was chosen in "
-            f"{choices.first:,} of {choices.chosen:,}."
+            f"preference: two different responses are shown in both orders; the same choice in both is a choice, "
+            f"anything else a tie; a claim takes {CLAIM_CHOICES} choices. What stood first was chosen "
+            f"{choices.first:,} of {choices.chosen:,} times."
         )

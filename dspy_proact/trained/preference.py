@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import dspy
 
@@ -29,6 +29,10 @@ from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary, summarize
 from dspy_proact.runs import Case, CaseSet, Outcome, RoleIdentity, Scored, Settings, StageEvent
 from dspy_proact.types import Frozen
+
+if TYPE_CHECKING:
+    from dspy_proact.evaluation.ask import Ask
+    from dspy_proact.evaluation.responses import Responses
 
 Side = Literal["TUNED", "TIE", "BASE"]
 _WORTH: Mapping[str, float] = {"TUNED": 1.0, "TIE": 0.5, "BASE": 0.0}
@@ -98,15 +102,16 @@ class Preference(Benchmark[ResponsePair, PreferenceVerdict]):
     answer_type, view = ResponsePair, ConversationView
     people = None
 
-    def judge(self, settings: Settings, start: Start) -> Any:  # noqa: ARG002 - it has none of either
+    def judge(self, settings: Settings, start: Start) -> Chooser:
         """One typed question."""
+        del settings, start
         return Chooser()
 
     def stand_in(self, role: str) -> StandIn | None:
         """The shorter response, which measures nothing."""
         return _shorter if role == "judge" else None
 
-    async def grade(self, case: Case, answer: ResponsePair, ask: Any) -> Scored[PreferenceVerdict]:
+    async def grade(self, case: Case, answer: ResponsePair, ask: "Ask") -> Scored[PreferenceVerdict]:
         """Whose response was chosen."""
         prediction = await ask(**_inputs(case, answer))
         choice = PreferenceVerdict(reasons=prediction.reasons, better=prediction.better)
@@ -179,7 +184,7 @@ class Pairs:
         epoch = self.outcomes[key][0].epoch
         return key if epoch == 1 else f"{key} (epoch {epoch})"
 
-    def responses(self) -> Any:
+    def responses(self) -> "Responses | None":
         """The pairs in both orders, as answers that a `Rejudging` has graded; None where all are alike."""
         from dspy_proact.evaluation.responses import Responses, response_stage
 

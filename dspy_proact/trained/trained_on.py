@@ -58,20 +58,21 @@ class TrainedOn:
         Raises a `CorpusError` where a path holds neither rows nor a run, or a row cannot be read.
         """
         rows, names, without_unit = Counter[bool](), set[str](), Counter[str]()
-        judges, named, silent = {*rewarded_by}, bool(rewarded_by), False
+        judges, graded, silent = {*rewarded_by}, set[str](), list[set[str]]()
         for source in map(Path, sources):
             if content_of(source).kind in (Kind.RUN, Kind.LOG):
                 answers, own, graded_by = _of_folder(source)
                 rows[True] += answers
-                names, judges, named = names | own, judges | graded_by, True
+                names, judges, graded = names | own, judges | graded_by, graded | own
                 continue
             for line in rows_in(source, _ROWS):
                 row = TrainingRow.of(line)
                 rows[used := row.split != "test"] += 1
                 if used:
-                    names |= {*filter(None, (row.key, row.group, row.unit))}
-                    judges |= {*(row.judges or ())}
-                    silent = silent or row.judges is None
+                    own = {*filter(None, (row.key, row.group, row.unit))}
+                    names, judges = names | own, judges | {*(row.judges or ())}
+                    if row.judges is None:
+                        silent.append(own)
                     if not row.unit:
                         without_unit[row.key or ""] += 1
         return cls(
@@ -81,7 +82,8 @@ class TrainedOn:
             names=frozenset(names),
             without_unit=without_unit,
             judges=tuple(sorted(judges)),
-            judged=rows[True] > 0 and (named or not silent),
+            # A row that does not say is of a folder that has answers to its case, or of its unit.
+            judged=rows[True] > 0 and (bool(rewarded_by) or all(own & graded for own in silent)),
         )
 
     def left_out(self, cases: Iterable[Case], units: Mapping[str, str]) -> frozenset[str]:

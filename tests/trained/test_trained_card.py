@@ -130,6 +130,7 @@ def test_rows_of_nobody_known_claim_nothing():
 def test_with_all_people_trained_on_there_is_no_test():
     card = good_card(trained=trained_on(*(f"p{number:02d}" for number in range(20))))
     assert card.headline.text == "No improvement shown: no trigger of the test is scored in both."
+    assert "controls" not in next(one.text for one in card.conditions if one.name == "control cases")
     assert trained_card_document(card)["shown"] is False
     assert trained_card_markdown(card)
 

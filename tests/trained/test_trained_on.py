@@ -66,7 +66,23 @@ def test_the_folder_of_a_reward_says_both(runs, tmp_path):
     assert not {key for key in rewarding.cases if key not in keys} & known.names
     # With it, rows that name no judge are known to be rewarded.
     export_rl(runs[:1], tmp_path / "rl.jsonl")
-    assert TrainedOn.of([tmp_path / "rl.jsonl", tmp_path / "rewards"]).judges == ("embedded",)
+    prompts = written(tmp_path / "some.jsonl", *(row for row in lines(tmp_path / "rl.jsonl") if row["key"] in keys))
+    known = TrainedOn.of([prompts, tmp_path / "rewards"])
+    assert (known.judged, known.judges) == (True, ("embedded",))
+
+
+def test_a_folder_says_nothing_of_who_rewarded_rows_of_other_people(runs, tmp_path):
+    rewarding = reward("proactbench", out=tmp_path / "rewards")
+    key = next(iter(rewarding.cases))
+    asyncio.run(rewarding(prompts=[], completions=["That is done."], key=[key]))
+    rewarding.close()
+    row = {"key": "elsewhere__t1", "unit": "somebody else"}
+    for sources in (
+        [written(tmp_path / "rows.jsonl", row), tmp_path / "rewards"],
+        [tmp_path / "rewards", tmp_path / "rows.jsonl"],
+    ):
+        assert not TrainedOn.of(sources).judged
+        assert TrainedOn.of(sources, ["openai/gpt-5.4"]).judged
 
 
 def test_rows_of_others_say_what_they_can(tmp_path):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.options.arguments import flags_in_hand, with_options
@@ -83,7 +83,7 @@ def card_shown(
     return 0
 
 
-def _choices(card: TrainedCard, options: CardOptions, output: Output) -> Any:
+def _choices(card: TrainedCard, options: CardOptions, output: Output) -> PairChoices | int | None:
     """What was chosen; None after a forecast, the exit status where it was stopped."""
     pairs = Pairs.of(card.base, card.tuned, card.keys, card.declared)
     responses = pairs.responses()
