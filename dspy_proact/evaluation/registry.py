@@ -110,8 +110,12 @@ def find_benchmark(name: str) -> Declared | None:
 
 def _installed(name: str) -> Declared | None:
     # In the package a benchmark has the name of its folder: the others need not be imported.
-    bundled = name.isidentifier() and (FOLDER / name / "benchmark.py").is_file()
-    return _bundled(name) if bundled else benchmarks().get(name)
+    return _bundled(name) if _is_bundled(name) else benchmarks().get(name)
+
+
+@cache
+def _is_bundled(name: str) -> bool:
+    return name.isidentifier() and (FOLDER / name / "benchmark.py").is_file()
 
 
 def reporting_of(name: str) -> Reporting:

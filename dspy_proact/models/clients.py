@@ -138,7 +138,7 @@ class _LenientReader:
 
     def __init__(self, reader: Any):
         self._reader = reader
-        self._last_config = (bare := Config(), bare)
+        self._config, self._plain = Config(), None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._reader, name)
@@ -146,9 +146,10 @@ class _LenientReader:
     def parse_response(self, request: Request, response: Any) -> Response:
         """The answer in a body, as text: DSPy's reader makes data of it by the schema, with the last of equal keys."""
         read = self._reader.parse_response
-        if request.config is not self._last_config[0]:  # all requests of a run share one
-            self._last_config = request.config, replace(request.config, response_format=None)
-        plain = replace(request, config=self._last_config[1])
+        if self._plain is None or request.config is not self._config:  # all requests of a run share one
+            self._config = request.config
+            self._plain = replace(request, config=replace(request.config, response_format=None))
+        plain = self._plain  # of a request, a reader needs the model and the config
         try:
             return _leniently(lambda body: read(plain, replace(response, body=body)), response.body)
         except ProviderError as error:

@@ -57,8 +57,8 @@ class CasePair:
         counted = [[outcome for outcome in side if outcome.state in states] for side in (ours, theirs)]
         if not all(counted):
             return None
-        a, b = (fmean(outcome.score for outcome in side) for side in counted)
-        passed_a, passed_b = (fmean(outcome.label == top for outcome in side) for side in counted)
+        a, b = (_mean([outcome.score for outcome in side]) for side in counted)
+        passed_a, passed_b = (_mean([float(outcome.label == top) for outcome in side]) for side in counted)
         mine, other = ([outcome for outcome in side if outcome.state == "scored"] for side in counted)
         unscored = (len(counted[0]) - len(mine), len(counted[1]) - len(other))
         case = ours[0]
@@ -326,10 +326,12 @@ def compare(a: Summary, b: Summary) -> Comparison:
         otherwise = f"all {len(common)} {nouns.cases} of the same name differ in their text"
         why = otherwise if common else f"no {nouns.case} in common"
         raise UsageError(f"{a.path} and {b.path}: {why}, so there is nothing to compare; are they of one corpus?")
-    pairs, tried = (
-        tuple(pair for ours, theirs in alike if (pair := CasePair.of(ours, theirs, a.labels[0], states)))
-        for states in (SCORED, TRIED)
-    )
+
+    def paired(states: Collection[State]) -> tuple[CasePair, ...]:
+        return tuple(pair for ours, theirs in alike if (pair := CasePair.of(ours, theirs, a.labels[0], states)))
+
+    pairs = paired(SCORED)
+    tried = paired(TRIED) if a.count("unscored") or b.count("unscored") else pairs
     both = [
         (first, second)
         for ours, theirs in alike
@@ -341,6 +343,10 @@ def compare(a: Summary, b: Summary) -> Comparison:
         judges = (f"{names[0]} (a)", f"{names[1]} (b)") if names[0] == names[1] else names
         agreement = agree_between(both, *judges, a)
     return Comparison(a, b, pairs, tried, len(alike), len(common) - len(alike), agreement)
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return numbers[0] if len(numbers) == 1 else fmean(numbers)
 
 
 def _common(a: Iterable[Outcome], b: Iterable[Outcome]) -> list[tuple[list[Outcome], list[Outcome]]]:

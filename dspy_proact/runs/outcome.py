@@ -149,7 +149,11 @@ class Outcomes:
 
     def count(self, state: State) -> int:
         """Outcomes in a state."""
-        return sum(outcome.state == state for outcome in self.outcomes)
+        return self._states[state]
+
+    @cached_property
+    def _states(self) -> Counter[State]:
+        return Counter(outcome.state for outcome in self.outcomes)
 
     def counts(self) -> dict[str, Any]:
         """Counts by state, and the reasons of what is unscored, as JSON."""

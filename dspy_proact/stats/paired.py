@@ -33,8 +33,8 @@ FROM_AN_END = 0.1
 """Nor is it from a base below this or as far from 1: in 70 to 73 % at .05, since the spread itself is little known."""
 FEWEST = 6
 """With fewer groups the smallest two-sided p, 2 / 2^G, is above 5 %."""
-SWAPS = 9_999
-"""Random swaps, where there are too many to take all."""
+SWAPS, _BLOCK = 9_999, 500
+"""Random swaps, where there are too many to take all, and how many are taken at once."""
 ALL_SWAPS = 13
 """Up to so many groups, all their swaps are taken: 8,192."""
 MANY_GROUPS = 2_000
@@ -181,13 +181,16 @@ def _flip_p(table: Table, seed: int) -> float:
     pulls = (table.sums / table.totals).sum(axis=1)
     if moving.sum() >= MANY_GROUPS and np.sum(pulls**2) ** 2 >= MANY_GROUPS * np.sum(pulls**4):
         return max(math.erfc(own_studentised / math.sqrt(2)), 1 / (1 + SWAPS))
-    chosen, exact = _swaps(int(moving.sum()), seed)
-    signs = np.ones((len(chosen), table.groups))
-    signs[:, moving] = 1 - 2 * chosen
-    studentised, shift = _flipped(table, signs)
-    if np.isinf(own_studentised):
-        return permutation_p(np.isinf(studentised) & (shift >= own_shift - TIE), exact)
-    return permutation_p(studentised >= own_studentised - TIE * (1 + own_studentised), exact)
+
+    def reached(swaps: NDArray[np.intp]) -> NDArray[np.bool_]:
+        signs = np.ones((len(swaps), table.groups))
+        signs[:, moving] = 1 - 2 * swaps
+        studentised, shift = _flipped(table, signs)
+        if np.isinf(own_studentised):
+            return np.isinf(studentised) & (shift >= own_shift - TIE)
+        return studentised >= own_studentised - TIE * (1 + own_studentised)
+
+    return permutation_p(reached, int(moving.sum()), seed)
 
 
 def _flipped(table: Table, signs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -237,7 +240,6 @@ def swap_p(
     shift = pairs[:, 1] - pairs[:, 0]
     # To swap what is equal changes nothing, so that only the other groups need to be gone through.
     moving = np.any(np.abs(shift) > ROUNDING, axis=1)
-    chosen, exact = _swaps(int(moving.sum()), seed)
     first, second = pairs.sum(axis=0)
 
     def differences(swaps: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -245,20 +247,21 @@ def swap_p(
         one, other = (statistics(side.reshape(-1, *before.shape[1:])) for side in (first + moved, second - moved))
         return np.abs(other - one)
 
-    reached = differences(observed[moving][None])
-    return permutation_p(differences(chosen) >= reached - TIE, exact)
+    own = differences(observed[moving][None])
+    return permutation_p(lambda swaps: differences(swaps) >= own - TIE, int(moving.sum()), seed)
 
 
-def _swaps(groups: int, seed: int) -> tuple[NDArray[np.intp], bool]:
-    """Rows of 1 for a group that is swapped and 0 for one that is not, shape (B, groups), and whether these are all."""
+def permutation_p(reached: Callable[[NDArray[np.intp]], NDArray[np.bool_]], groups: int, seed: int) -> float:
+    """Share of swaps that reached what was observed, in (0, 1]: of all, or of random ones and the data.
+
+    `reached` tells it of rows of 1 for a group that is swapped and 0 for one that is not: shape (B, groups) to (B,).
+    """
     if groups <= ALL_SWAPS:
-        return np.array(list(product((0, 1), repeat=groups)), dtype=np.intp), True
-    return np.random.default_rng(seed).integers(0, 2, size=(SWAPS, groups)), False
-
-
-def permutation_p(reached: NDArray[np.bool_], exact: bool) -> float:
-    """Share of permutations that reached what was observed, in (0, 1]: of all, or of random ones and the data."""
-    return float(np.mean(reached) if exact else (1 + np.count_nonzero(reached)) / (1 + len(reached)))
+        return float(np.mean(reached(np.array(list(product((0, 1), repeat=groups)), dtype=np.intp))))
+    draw, count = np.random.default_rng(seed), 0
+    for drawn in range(0, SWAPS, _BLOCK):  # all at once, those of a thousand groups would take half a gigabyte
+        count += np.count_nonzero(reached(draw.integers(0, 2, size=(min(_BLOCK, SWAPS - drawn), groups))))
+    return (1 + count) / (1 + SWAPS)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -70,10 +70,12 @@ def alike(one: Outcome, other: Outcome) -> bool:
     the file lacks equals any.
     """
     a, b = one.view, other.view
+    if a == b:
+        return True
     ours: list[dict[str, Any]] = a.get("conversation") or []
     theirs: list[dict[str, Any]] = b.get("conversation") or []
     if not ours or not theirs or min(len(ours), len(theirs)) > 1 or (a.get("system") and b.get("system")):
-        return a == b
+        return False
     messages = (ours[-1].get("user"), theirs[-1].get("user"))
     return a.get("rubric") == b.get("rubric") and (messages[0] == messages[1] or None in messages)
 
