@@ -318,7 +318,8 @@ def test_a_transcript_has_every_request_and_reply_and_nothing_in_it_is_obeyed(sh
     lines = out.splitlines()
     assert [line for line in lines if line in ("response", "rubric", "PASS")] == ["response"]
     headings = [line for line in lines if re.match("request|reply|verdict|provider failure", line)]
-    assert headings[:2] == ["request 1, assistant", "reply: cut at the token limit, 11 tokens in, 7 out, 0.0 s"]
+    assert headings[0] == "request 1, assistant"
+    assert re.fullmatch(r"reply: cut at the token limit, 11 tokens in, 7 out, \d+\.\d s", headings[1])
     assert [line.partition(",")[0] for line in headings[2:]] == [
         "verdict of openai/any",
         "request 1",
