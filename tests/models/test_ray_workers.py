@@ -96,9 +96,11 @@ def test_what_a_worker_meets_is_what_this_process_would_have_met(server, monkeyp
     assert KEY not in repr(plain)
 
 
-def test_a_worker_without_a_connection_says_so(monkeypatch):
+@pytest.mark.parametrize("base", ["http://127.0.0.1:1/v1", None])
+def test_a_worker_without_a_connection_names_the_address_that_is_given_or_in_the_environment(monkeypatch, base):
+    monkeypatch.setenv("HOSTED_VLLM_API_BASE", "http://127.0.0.1:1/v1")
     gate = gate_of(monkeypatch, retries=0)
-    assert ask(model(gate, "http://127.0.0.1:1/v1")).words == ["network"]
+    assert ask(model(gate, base)).words == ["network"]
     assert isinstance(gate.switch.halt, ProviderDown)
     assert "cannot be reached, network: no connection to http://127.0.0.1:1/v1" in str(gate.switch.halt)
 

@@ -35,8 +35,9 @@ class RemoteModel:
     def of(cls, route: Route, setup: EngineSetup, caller: Caller, secrets: tuple[str, ...]) -> "RemoteModel":
         """A model as the driver asks it; `secrets` are those among its parameters."""
         environment = {name: value for name, value in os.environ.items() if route.is_variable(name)}
-        secrets = (*secrets, *([setup.key] if setup.key else []), *environment.values())
-        return cls(uuid4().hex, route, setup, replace(caller, secrets=()), secrets, tuple(environment.items()))
+        keys = [value for value in (setup.key, *environment.values()) if value and value in route.secrets]
+        bare = replace(caller, secrets=())
+        return cls(uuid4().hex, route, setup, bare, (*secrets, *keys), tuple(environment.items()))
 
     def opened(self, node: str) -> tuple[Any, Caller]:
         """An engine on a node with this address, and the caller with what no message may repeat.
