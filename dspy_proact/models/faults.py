@@ -98,12 +98,12 @@ class Caller:
     endpoint: str | None = None
     key_variables: tuple[str, ...] = ()
     sent: tuple[str, ...] = ()
-    extensions: dict[str, Any] = field(default_factory=dict)
+    extensions: dict[str, Any] = field(default_factory=dict, repr=False)
     """Parameters that go into the body of the request as they are."""
     completion_limit: int | None = None
     """The most tokens of an answer, as sent."""
     price: Price = field(default_factory=Price)
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
     """What no message may repeat, though a provider says it."""
     adds_cached_tokens: bool = False
     """Whether the provider counts cached prompt tokens beside the others (Anthropic) instead of among them."""

@@ -92,6 +92,15 @@ def test_each_node_asks_its_own_server_and_one_that_leaves_or_joins_changes_no_g
         at(server, gate).run(tmp_path / "none", Scope(limit=1))
 
 
+def test_a_cluster_is_the_same_by_another_name_of_this_machine(nodes, server, tmp_path):
+    host, _, port = nodes.address.rpartition(":")
+    nodes.add_node(num_cpus=1)
+    for name in (host, "localhost"):
+        at(server, Gate(engine=f"ray={name}:{port}"), "127.0.0.1").run(tmp_path / name, Scope(limit=1))
+    with pytest.raises(SetupFault, match="connected to another cluster"):
+        at(server, Gate(engine=f"ray=127.0.0.1:{server.port}"), "127.0.0.1").run(tmp_path / "other", Scope(limit=1))
+
+
 def test_a_cluster_without_cpus_ends_a_run(nodes, server, tmp_path):
     with pytest.raises(SetupFault, match="no node of the cluster has a CPU"):
         at(server, Gate(engine="ray")).run(tmp_path / "run")

@@ -145,6 +145,19 @@ def test_a_parameter_that_may_be_a_secret_stands_in_no_fault(server, monkeypatch
     come = ask(model(gate_of(monkeypatch), server.assistant, extra_body=body))
     assert isinstance(come.error, ContentError)
     assert "of-the-session" not in str(come.error)
+    assert "of-the-session" not in repr(model(Gate(), server.assistant, extra_body=body).caller)
+
+
+def test_a_client_that_cannot_be_made_on_a_node_is_a_fault_without_a_key(server, monkeypatch):
+    def refuse(setup):
+        raise ValueError(f"no client for {setup.key}")
+
+    monkeypatch.setenv("HOSTED_VLLM_API_KEY", KEY)
+    opened = model(gate_of(monkeypatch, retries=0), server.assistant)
+    monkeypatch.setattr(EngineSetup, "engine", refuse)
+    come = ask(opened)
+    assert "no client for" in str(come.error)
+    assert KEY not in repr((come.error, come.error.__cause__))
 
 
 def test_a_call_whose_worker_ended_may_be_billed_and_is_sent_again(server, monkeypatch):
@@ -298,9 +311,10 @@ def test_a_dry_run_begins_no_cluster(monkeypatch):
     assert Evaluation("sample", *specs, gate=Gate(engine="ray")).forecast().calls
 
 
-def test_a_cluster_that_cannot_begin_ends_a_run_with_the_reason(server, monkeypatch):
+@pytest.mark.parametrize("error", [ValueError("a\nno cluster"), SystemExit("no cluster")], ids=type)
+def test_a_cluster_that_cannot_begin_ends_a_run_with_the_reason(server, monkeypatch, error):
     monkeypatch.setattr(ray_cluster, "find_spec", lambda name: name)
-    monkeypatch.setattr(ray_cluster, "_connect", lambda address, done: done.set_exception(ValueError("a\nno cluster")))
+    monkeypatch.setattr(ray_cluster, "_connect", lambda address, done: done.set_exception(error))
     gate = Gate(engine="ray=auto")
     come = ask(model(gate, server.assistant))
     assert (str(come.error), gate.switch.halt) == ("`gate.engine` ray=auto: no cluster", come.error)

@@ -89,7 +89,8 @@ class WorkerHandle:
         try:
             return await reference
         except asyncio.CancelledError:
-            ray.cancel(reference, recursive=False)
+            with suppress(ray.exceptions.RayError):  # the process ends, and the connection is closed
+                ray.cancel(reference, recursive=False)
             raise
         except ray.exceptions.RayTaskError:
             raise
@@ -125,6 +126,7 @@ class RayCluster:
         self._changed = Bell()
         self._begun: Future[None] | None = None
         self._lock = threading.Lock()
+        """Of what several threads change: `_begun` and `workers`."""
         self._listed = 0.0
         self._nodes = set[str]()
         """Ids of the nodes on which workers were begun."""
@@ -166,7 +168,9 @@ class RayCluster:
             self._start_workers()
         except SetupFault as fault:
             begun.set_exception(fault)
-        except Exception as error:  # whatever Ray raises
+        except (
+            BaseException
+        ) as error:  # whatever Ray raises, the end of the process too: else a run would wait for ever
             begun.set_exception(SetupFault(f"`gate.engine` {self.name}: {_last_line(error)}"))
         else:
             begun.set_result(None)
@@ -223,8 +227,9 @@ class RayCluster:
                 "the same on every node"
             )
         worker.up = True
-        if worker not in self.workers:
-            self.workers = [*self.workers, worker]
+        with self._lock:
+            if worker not in self.workers:
+                self.workers = [*self.workers, worker]
         self._changed.ring()
 
     def _await(self, worker: WorkerHandle) -> None:
@@ -241,7 +246,9 @@ class RayCluster:
             again.daemon = True
             again.start()
         except (ray.exceptions.RayError, SetupFault):  # its node has left, or it joined with other versions
-            self.workers = [other for other in self.workers if other is not worker]
+            worker.up = False
+            with self._lock:
+                self.workers = [other for other in self.workers if other is not worker]
             self._changed.ring()
 
     def _look_now_and_then(self) -> None:
@@ -259,7 +266,7 @@ class RayCluster:
 
 
 def _connect(address: str | None, connected: "Future[None]") -> None:
-    """Connect this process to a cluster, or start one; it ends with the thread that runs this, which never does."""
+    """Connect this process to a cluster, or start one: the connection ends with its thread, which never does."""
     named = address or os.environ.get("RAY_ADDRESS") or ""
     try:
         host, colon, port = named.rpartition(":")
@@ -267,10 +274,13 @@ def _connect(address: str | None, connected: "Future[None]") -> None:
             with socket.create_connection((host.strip("[]"), int(port)), CONNECT):
                 pass
         ray = import_ray()
-        if not ray.is_initialized():
+        if begins := not ray.is_initialized():
             start_ray(address=address, **({} if named else {"include_dashboard": False}))
-        elif address not in (None, "auto", ray.get_runtime_context().gcs_address):
-            raise SetupFault(f"`gate.engine` ray={address}: this process is connected to another cluster")
+        elif address not in (None, "auto"):
+            # Ray calls this machine by its address in the network, however a person names it.
+            there = ray._private.services.canonicalize_bootstrap_address(address)
+            if there != ray.get_runtime_context().gcs_address:
+                raise SetupFault(f"`gate.engine` ray={address}: this process is connected to another cluster")
     except OSError as error:
         token = "; if it asks for a token, set RAY_AUTH_TOKEN" if ":" in named else ""
         connected.set_exception(
@@ -281,10 +291,11 @@ def _connect(address: str | None, connected: "Future[None]") -> None:
         connected.set_exception(error)
         return
     connected.set_result(None)
-    threading.Event().wait()
+    if begins:
+        threading.Event().wait()
 
 
-def _last_line(error: Exception) -> str:
+def _last_line(error: BaseException) -> str:
     """What an error of Ray says, without its traceback."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__

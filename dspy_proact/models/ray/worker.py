@@ -91,10 +91,11 @@ class RayWorker:
 
         No error of a provider leaves it: one may hold a key, or be of a class that cannot travel.
         """
-        if model.id not in self._models:
-            self._models[model.id] = model.opened(self._node)
-        engine, caller = self._models[model.id]
+        caller = replace(model.caller, secrets=model.secrets)
         try:
+            if model.id not in self._models:
+                self._models[model.id] = model.opened(self._node)
+            engine, caller = self._models[model.id]
             return await engine.complete(request)
         except Exception as error:
             return understand(error, caller)
