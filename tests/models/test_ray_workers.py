@@ -96,11 +96,15 @@ def test_what_a_worker_meets_is_what_this_process_would_have_met(server, monkeyp
     assert KEY not in repr(plain)
 
 
-@pytest.mark.parametrize("base", ["http://127.0.0.1:1/v1", None])
-def test_a_worker_without_a_connection_names_the_address_that_is_given_or_in_the_environment(monkeypatch, base):
-    monkeypatch.setenv("HOSTED_VLLM_API_BASE", "http://127.0.0.1:1/v1")
+def test_an_address_in_the_environment_is_that_of_the_worker_and_no_secret(server, monkeypatch):
+    monkeypatch.setenv("HOSTED_VLLM_API_BASE", server.assistant)
+    server.script = lambda sent: error(400, f"refused at {server.assistant}")
+    assert server.assistant in str(ask(model(gate_of(monkeypatch), None)).error)
+
+
+def test_a_worker_without_a_connection_says_so(monkeypatch):
     gate = gate_of(monkeypatch, retries=0)
-    assert ask(model(gate, base)).words == ["network"]
+    assert ask(model(gate, "http://127.0.0.1:1/v1")).words == ["network"]
     assert isinstance(gate.switch.halt, ProviderDown)
     assert "cannot be reached, network: no connection to http://127.0.0.1:1/v1" in str(gate.switch.halt)
 
