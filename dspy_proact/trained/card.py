@@ -17,7 +17,7 @@ from dspy_proact.evaluation.split import units_of
 from dspy_proact.models import EMBEDDED
 from dspy_proact.programs.card_rows import MARGIN, CardRow
 from dspy_proact.report.comparison import compare
-from dspy_proact.report.numbers import bounds, counted, interval, listed, signed
+from dspy_proact.report.numbers import bounds, counted, interval, listed, probability, signed
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import Case, Outcome
 from dspy_proact.stand_in import demonstration
@@ -37,6 +37,9 @@ from dspy_proact.trained.preference import PairChoices, why_no_pairs
 from dspy_proact.trained.trained_on import TrainedOn
 from dspy_proact.types import Frozen
 
+CLAIM_P = 0.002
+"""With a greater p nothing is claimed. The 98 % interval alone has a claim in a hundred cards of a model that training
+left as it was; with this it is one in a hundred where the best of ten checkpoints is shown. Ten groups can reach it."""
 CLAIM_CHOICES = CLAIM_LABELS // 2
 """With fewer choices nothing is claimed: a judge that takes whatever stands first makes ties alone."""
 _OF_THE_MODEL = ("assistant.model", "assistant.endpoint", "parent")
@@ -265,14 +268,13 @@ class TrainedCard:
         return counted(count, self.base.nouns.group, self.base.nouns.groups)
 
     def _gain(self) -> Condition:
-        """By the rules of a compile."""
+        """By the rules of a compile, and by a test that allows for several checkpoints."""
         change, difference, nouns = self.change, self.target.difference, self.base.nouns
         if difference.value is None:
             text = f"no {nouns.case} of the test is scored in both"
             return Condition(name="score", text=text, unmet=text)
         gain = f"{signed(difference.value)} points ({interval(difference, signed)})"
-        text = f"{signed(difference.value)} points ({interval(difference, signed)})"
-        text += f" on {self._of_cases(change.count)} in {self._groups(change.groups)}"
+        text = f"{gain} on {self._of_cases(change.count)} in {self._groups(change.groups)}"
         if not enough_for_claim(change.count, change.groups):
             few = f"a claim takes {CLAIM_LABELS} {nouns.cases} in {CLAIM_GROUPS} {nouns.groups}"
             return Condition(name="score", text=f"{text}; {few}", unmet=f"{gain}, and {few}")
@@ -281,17 +283,20 @@ class TrainedCard:
         if change.unread:
             worst = "unknown" if change.low98_unread is None else signed(change.low98_unread)
             text += f", and {worst} counting the {change.unread:,} without a score against the trained model"
-        return Condition(name="score", text=text, unmet="" if change.shown else f"{gain} are not shown to be a gain")
+        if change.p is not None:
+            text += f"; p {change.p:.4f}"
+        unmet = "" if change.shown else f"{gain} are not shown to be a gain"
+        if change.shown and (change.p is None or change.p > CLAIM_P):
+            unmet = f"{gain} may be chance: p is {probability(change.p)}, and a claim takes {CLAIM_P}"
+        return Condition(name="score", text=text, unmet=unmet)
 
     def _data(self) -> Condition:
         trained, name = self.trained, "training data"
         if trained is None:
             text = "what it was trained on is not known; name it with `trained_on`"
             return Condition(name=name, text=text, unmet=text)
-        text = (
-            f"{counted(trained.rows, 'row')} of {', '.join(trained.sources)}; {self._of_cases(self.left_out)} left out"
-        )
-        text += " that share data with them"
+        text = f"{counted(trained.rows, 'row')} of {', '.join(trained.sources)}; "
+        text += f"{self._of_cases(self.left_out)} left out that share data with them"
         if trained.reserved:
             text += f"; {counted(trained.reserved, 'row')} of the split test taken as not used"
         if not trained.rows:
@@ -310,9 +315,7 @@ class TrainedCard:
             return Condition(name=name, text="the benchmark grades without one")
         by = listed([self._named(judge) for judge in judges])
         if trained is None or not trained.judged:
-            unmet = (
-                "who rewarded is not known; name it with `rewarded_by`, or the folder of the rewards with `trained_on`"
-            )
+            unmet = "who rewarded is not known; name it with `rewarded_by`, or the rewards' folder with `trained_on`"
             return Condition(name=name, text=f"{by}; {unmet}", unmet=unmet)
         text = f"{by}; rewarded by {listed([self._named(judge) for judge in trained.judges]) or 'no judge'}"
         rewarding = {family for judge in trained.judges for family in families_of(judge)}

@@ -11,7 +11,7 @@ from dspy_proact.report.numbers import document, fields_of, percent, points_of, 
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import reason_lines, show, table
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS
-from dspy_proact.trained.card import CLAIM_CHOICES, TrainedCard
+from dspy_proact.trained.card import CLAIM_CHOICES, CLAIM_P, TrainedCard
 
 _HEADS = ("", "n", "base", "trained", "change", "p")
 
@@ -105,7 +105,8 @@ def _explained(card: TrainedCard) -> Iterator[str]:
         f"Means in %, each {nouns.case} weighted equally; {nouns.cases} that share data with the named training data "
         f"are left out. "
         f"An improvement is claimed where every condition is met: the 98 % interval of the change of the score lies "
-        f"above 0, on {CLAIM_LABELS} {nouns.cases} in {CLAIM_GROUPS} {nouns.groups} or more; neither judge is of a "
+        f"above 0 and its p is {CLAIM_P} or less, which allows for the best of ten checkpoints, on {CLAIM_LABELS} "
+        f"{nouns.cases} in {CLAIM_GROUPS} {nouns.groups} or more; neither judge is of a "
         f"family, by its name, that rewarded; and neither the {nouns.controls} nor the preference are worse by more "
         f"than {100 * MARGIN:g} points, or shown to be worse (one-sided 90 %)."
     )

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from fakes.server import Answer, is_about_offers, offers, verdict
+from fakes.server import Answer, error, is_about_offers, offers, verdict
 
 from dspy_proact import Evaluation, Gate, ModelSpec, Scope
 
@@ -49,7 +49,7 @@ def test_without_a_judge_it_makes_a_card_without_a_call(proact, server, models):
     assert (status, server.sent) == (0, [])
     assert text.startswith("No improvement shown: 0.0 points")
     assert "not met: training data: what it was trained on is not known; name it with --trained-on." in text
-    assert "name it with --rewarded-by, or the folder of the rewards with --trained-on" in text
+    assert "name it with --rewarded-by, or the rewards' folder with --trained-on" in text
     assert "is better; name one with --judge." in text
     assert "met: control cases: unwanted offers 0.0 points" in text
 
@@ -117,3 +117,14 @@ def test_a_limit_stops_it_and_the_same_command_goes_on(proact, server, models):
     assert "Repeat the command to go on." in err
     assert proact(*command)[0] == 0
     assert len(server.sent) == 98
+
+
+def test_choices_that_are_missing_are_counted_and_the_same_command_asks_for_them_again(proact, server, models):
+    command = [*models, *rows(), *asking(server)]
+    server.script = lambda sent: error(500) if len(sent.text) % 7 == 0 else scripted(sent)
+    status, _, err = proact(*command, "--json")
+    assert status == 0
+    assert "missing, which count against the trained model. The same command asks for them again." in err
+    server.script = scripted
+    status, out, err = proact(*command, "--json")
+    assert (status, "missing" in err, json.loads(out)["preference"]["ties"]) == (0, False, 49)

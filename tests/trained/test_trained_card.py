@@ -60,6 +60,18 @@ def test_a_gain_that_may_be_chance_is_none():
     assert card.headline.side is None
 
 
+def test_a_gain_of_few_people_may_be_that_of_one_of_ten_checkpoints():
+    # All of nine people's cases are gained, or of ten: exchanging whole people gives p 2 / 2^9, or 2 / 2^10.
+    for people, claimed in ((9, False), (10, True)):
+        before = ["FAIL" if number % 20 < people else "PASS" for number in range(100)]
+        base = run_of_model(BASE, before, ["HELD_BACK"] * 40)
+        card = good_card(base=base, tuned=run_of_model(TUNED, ["PASS"] * 100, ["HELD_BACK"] * 40))
+        assert card.change.shown
+        assert card.change.p == pytest.approx(2 / 2**people, rel=0.5)
+        assert card.shown == claimed
+        assert ("may be chance: p is .004, and a claim takes 0.002" in card.headline.text) != claimed
+
+
 @pytest.mark.parametrize("lost", [0, 1])
 def test_fewer_than_sixty_cases_claim_nothing(lost):
     left = 60 - lost
@@ -102,13 +114,13 @@ def test_cases_of_people_that_it_was_trained_on_are_left_out_and_counted():
     assert "15 triggers left out that share data with them" in card.conditions[1].text
     # A gain at these people alone is none.
     known = [
-        grade if number % 20 < 9 else before
+        grade if number % 20 < 13 else before
         for number, (grade, before) in enumerate(zip(GAINED, ["FAIL"] * 50 + ["PASS"] * 50, strict=True))
     ]
-    people = [f"p{number:02d}" for number in range(9)]
+    people = [f"p{number:02d}" for number in range(13)]
     tuned = run_of_model(TUNED, known, ["HELD_BACK"] * 40)
     assert good_card(tuned=tuned).shown
-    assert unmet(good_card(tuned=tuned, trained=trained_on(*people))) == ["score", "preference"]
+    assert unmet(good_card(tuned=tuned, trained=trained_on(*people))) == ["score", "control cases", "preference"]
 
 
 @pytest.mark.parametrize("name", ["p07", "p07:S", "d7__t1"])

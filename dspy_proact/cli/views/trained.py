@@ -15,6 +15,7 @@ from dspy_proact.cli.views.pages import write_over_its_like
 from dspy_proact.cli.views.runs import run_all
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.evaluation import Rejudging
+from dspy_proact.report.numbers import counted
 from dspy_proact.runs import Scope
 from dspy_proact.trained.card import TrainedCard
 from dspy_proact.trained.card_text import print_trained_card, trained_card_document, trained_card_markdown
@@ -98,5 +99,9 @@ def _choices(card: TrainedCard, options: CardOptions, output: Output) -> PairCho
     if ending.halt:
         ending.close(Preference())
         return exit_status(ending.halt)
+    (done,) = ending.finished
+    if done.unscored:
+        again = " The same command asks for them again." if done.retryable > done.by_content else ""
+        say(f"{counted(done.unscored, 'choice')} missing, which count against the trained model.{again}")
     say(f"The choices are in {folder}.")
     return PairChoices.of(folder, pairs, card.keys)
