@@ -1,17 +1,23 @@
 """Runs in batches that were stopped or killed, or done in parts: they go on, are merged, and pay for nothing twice."""
 
+import asyncio
+import gc
 import re
 from dataclasses import replace
 
 import pytest
 from drivers.batch_runs import ANTHROPIC, NAMES, PRICE, QUICK, at, halted, plain, results
 from drivers.child import Child
+from dspy import lm15
 from fakes.server import error
 
 from dspy_proact import Evaluation, Gate, ModelSpec, RunFolder, Scope, Shard, merge_runs, summarize
 from dspy_proact.errors import Interrupted, RunError
 from dspy_proact.kept import read_batches
+from dspy_proact.models.batch.batcher import Batcher
+from dspy_proact.models.faults import Caller
 from dspy_proact.runs import Observer
+from dspy_proact.switch import Switch
 
 pytestmark = pytest.mark.usefixtures("proactbench")
 
@@ -78,6 +84,50 @@ def test_ctrl_c_leaves_the_batches_to_the_provider_and_the_folder_goes_on_anywhe
     (tmp_path / "run").rename(tmp_path / "other machine")
     at(batches).run(tmp_path / "other machine")
     assert (batches.sizes, batches.billed) == ([49, 49], 98)
+
+
+def test_a_creation_that_fails_once_the_run_has_ended_leaves_no_loose_end(tmp_path):
+    """Nobody awaits it by then: what waited for it is cancelled, and the batches are not closed yet."""
+    loose = []
+
+    class Service:
+        most_requests, most_bytes = 10, 1000
+
+        def __init__(self, *_):
+            self.begun, self.fails = asyncio.Event(), asyncio.Event()
+
+        def line(self, name, body):
+            return body
+
+        async def upload(self, path):
+            pass
+
+        async def create(self, path, file):
+            self.begun.set()
+            await self.fails.wait()
+            raise lm15.ServerError("down")
+
+        async def aclose(self):
+            pass
+
+    async def run():
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: loose.append(context["message"]))
+        gate, service = Gate(batch=QUICK, backoff=0.0), Service()
+        gate.open(Switch(), folder=tmp_path)
+        batcher = Batcher(gate, Caller("judge", "judge", "m"), lambda *_: service)
+        request = asyncio.create_task(batcher.ask("a", "http://x", (), b"{}"))
+        await service.begun.wait()
+        gate.switch.pull(Interrupted("interrupted"))
+        assert isinstance((await asyncio.gather(request, return_exceptions=True))[0], Interrupted)
+        service.fails.set()
+        while batcher._creating:
+            await asyncio.sleep(0)
+        gc.collect()
+        await batcher.aclose()
+
+    asyncio.run(run())
+    gc.collect()
+    assert loose == []
 
 
 def test_what_a_narrower_command_did_not_use_of_a_batch_is_used_by_the_next(batches, tmp_path):

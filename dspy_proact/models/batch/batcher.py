@@ -230,6 +230,7 @@ class Batcher:
         task = asyncio.get_running_loop().create_task(watched())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: doing.close())  # it may have been cancelled before it began
 
     # Submitting
 
@@ -253,6 +254,7 @@ class Batcher:
             creating = asyncio.get_running_loop().create_task(self._create(batch, file.path, service))
             self._creating.add(creating)
             creating.add_done_callback(self._creating.discard)
+            creating.add_done_callback(lambda task: task.cancelled() or task.exception())  # who waits may be cancelled
             await asyncio.shield(creating)
         self._notify(news=True)
         await self._batching.sleep(self._batching.first_poll)
