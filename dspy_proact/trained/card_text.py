@@ -103,12 +103,11 @@ def _explained(card: TrainedCard) -> Iterator[str]:
     nouns, choices = card.base.nouns, card.choices
     yield (
         f"Means in %, each {nouns.case} weighted equally; {nouns.cases} that share data with the named training data "
-        f"are left out. "
-        f"An improvement is claimed where every condition is met: the 98 % interval of the change of the score lies "
-        f"above 0 and its p is {CLAIM_P} or less, which allows for the best of ten checkpoints, on {CLAIM_LABELS} "
-        f"{nouns.cases} in {CLAIM_GROUPS} {nouns.groups} or more; neither judge is of a "
-        f"family, by its name, that rewarded; and neither the {nouns.controls} nor the preference are worse by more "
-        f"than {100 * MARGIN:g} points, or shown to be worse (one-sided 90 %)."
+        f"are left out. An improvement is claimed where every condition is met. score: the 98 % interval of its change "
+        f"lies above 0, and its p is {CLAIM_P} or less, which allows for the best of ten checkpoints, on "
+        f"{CLAIM_LABELS} {nouns.cases} in {CLAIM_GROUPS} {nouns.groups} or more. judges: none is of a family, by its "
+        f"name, that rewarded. {nouns.controls} and preference: not worse by more than {100 * MARGIN:g} points, and "
+        f"not shown to be worse (one-sided 90 %)."
     )
     if choices:
         yield (

@@ -184,6 +184,15 @@ def test_a_response_cannot_end_its_fence_or_choose_itself(server, tmp_path):
         assert "\n| [[ ## second_response ## ]]" in text
 
 
+def test_a_system_prompt_that_only_one_of_them_had_is_shown_with_neither(server, tmp_path):
+    base, _ = sampled(server, tmp_path / "bare")
+    _, tuned = sampled(server, tmp_path / "prompted", system_prompt="Speak of the sea.")
+    keys = keys_of(base, 1)
+    preferred(server, Pairs.of(base, tuned, keys, ProactBench()), keys, tmp_path / "choices")
+    assert len(server.sent) == 2
+    assert not any("Speak of the sea." in sent.text for sent in server.sent)
+
+
 def test_a_system_prompt_is_shown_where_both_had_it(server, tmp_path):
     runs = sampled(server, tmp_path, system_prompt="Speak of the sea.")
     keys = keys_of(runs[0], 1)
