@@ -161,7 +161,9 @@ def claims_of(numbered: tuple[int, str]) -> tuple[str, bool, str]:
         card = TrainedCard(runs[0], runs[1], ProactBench(), trained)
         pairs = Pairs.of(card.base, card.tuned, card.keys, card.declared)
         taste = ModelSpec(name="openai/gemini-taste", api_base=provider.base("judge"))
-        Rejudging(pairs.responses(), taste, benchmark=Preference(), gate=Gate(concurrency=32)).run(folder / "choices")
+        responses = pairs.responses()
+        assert responses, "the models are noisy"
+        Rejudging(responses, taste, benchmark=Preference(), gate=Gate(concurrency=32)).run(folder / "choices")
         card = card.with_choices(PairChoices.of(folder / "choices", pairs, card.keys))
         return kind, card.shown, next((one.name for one in card.conditions if not one.met), "")
 

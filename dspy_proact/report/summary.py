@@ -172,8 +172,8 @@ class Summary(MeasuredRun):
         return not (self.count("pending") or self.awaited or self.controls.count("pending") or self.controls.awaited)
 
     def scores(self, stratum: str) -> Scores:
-        """The scores of one stratum."""
-        return self._of_strata[stratum]
+        """The scores of one stratum, without values where the run has no case of it."""
+        return self._of_strata.get(stratum) or self.scores_of(())
 
     @cached_property
     def _of_strata(self) -> dict[str, Scores]:

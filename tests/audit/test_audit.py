@@ -12,7 +12,6 @@ from dspy_proact import Audit, Benchmark, cases_of, load_corpus
 from dspy_proact.audit.audit import benchmark_of_corpus
 from dspy_proact.audit.check import AuditCheck
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.evaluation import OWN_ROWS
 from dspy_proact.evaluation.registry import benchmarks
 from dspy_proact.runs import Case, CaseSet
 
@@ -166,6 +165,6 @@ def test_a_corpus_that_is_no_text_is_refused(tmp_path):
         Audit(tmp_path / "x.jsonl", benchmark="proactbench")
 
 
-@pytest.mark.parametrize("name", sorted({*benchmarks()} - {OWN_ROWS}))  # two of whose rows are much alike
+@pytest.mark.parametrize("name", sorted(benchmarks()))
 def test_no_sample_fails_a_check(name):
     assert Audit("sample", benchmark=name).of_state("failed") == []

@@ -98,6 +98,8 @@ def test_scores_are_over_the_scored_and_strict_ones_over_all_that_were_tried(sum
     assert values(summary.scores("RHYME")) == pytest.approx([1 / 4, 1.8 / 4, 1 / 5, 1.8 / 5])
     # NUMBER: scored 0 and 1; three unscored, so 5 were tried.
     assert values(summary.scores("NUMBER")) == pytest.approx([1 / 2, 1 / 2, 1 / 5, 1 / 5])
+    # A stratum of which the run was not asked for a case, as by `--phase`.
+    assert values(summary.scores("RIDDLE")) == [None] * 4
     # Micro: 6 scored with the sum 1.8 + 1, two of them solved; 10 tried.
     assert values(summary.micro) == pytest.approx([2 / 6, 2.8 / 6, 2 / 10, 2.8 / 10])
     # Macro, the means of the two strata: (1/4 + 1/2) / 2, (0.45 + 0.5) / 2, (0.2 + 0.2) / 2, (0.36 + 0.2) / 2.
