@@ -119,6 +119,11 @@ class LeanLM15(AsyncLM15Engine):
 class _BoundedTransport(StdlibAsyncTransport):
     """DSPy's transport with bounded bodies; redirects are errors."""
 
+    async def _open(self, *args: Any, **options: Any) -> Any:
+        connection: Any = await super()._open(*args, **options)
+        connection.writer = _GatheringWriter(connection.writer)
+        return connection
+
     async def _do_stream(self, request: Any) -> Any:
         response = await super()._do_stream(request)
         try:
@@ -130,6 +135,26 @@ class _BoundedTransport(StdlibAsyncTransport):
         return response
 
 
+class _GatheringWriter:
+    """A connection's writer, which sends what is written up to a `drain` at once: DSPy writes head and body apart."""
+
+    def __init__(self, writer: Any):
+        self._writer, self._pieces = writer, list[bytes]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._writer, name)
+
+    def write(self, piece: bytes) -> None:
+        """Keep a piece of a request until it is complete."""
+        self._pieces.append(piece)
+
+    async def drain(self) -> None:
+        """Send the pieces."""
+        request, self._pieces = b"".join(self._pieces), []
+        self._writer.write(request)
+        await self._writer.drain()
+
+
 class _LenientReader:
     """One of DSPy's readers of bodies, which leaves out usage that is no count, and hears how a stream ended.
 
@@ -138,20 +163,18 @@ class _LenientReader:
 
     def __init__(self, reader: Any):
         self._reader = reader
-        self._config, self._plain = Config(), None
+        self._plain: Request | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._reader, name)
 
     def parse_response(self, request: Request, response: Any) -> Response:
         """The answer in a body, as text: DSPy's reader makes data of it by the schema, with the last of equal keys."""
-        read = self._reader.parse_response
-        if self._plain is None or request.config is not self._config:  # all requests of a run share one
-            self._config = request.config
-            self._plain = replace(request, config=replace(request.config, response_format=None))
-        plain = self._plain  # of a request, a reader needs the model and the config
+        # Of a request, a reader needs the model and the schema; all that come this way are to one model.
+        plain = self._plain = self._plain or replace(request, config=Config())
         try:
-            return _leniently(lambda body: read(plain, replace(response, body=body)), response.body)
+            parse = self._reader.parse_response
+            return _leniently(lambda body: parse(plain, replace(response, body=body)), response.body)
         except ProviderError as error:
             _with_body(error, response.body)
             raise

@@ -17,6 +17,7 @@ Besides `dspy` and `dspy.lm15`, which are public, these are relied on, each held
     AsyncLM15Engine._target(request, *, streaming)   returns a client, whose `_inner` reads bodies, and a request
     _http_error(response), normalize_error(...)      how that `_inner` makes errors of bodies
     StdlibAsyncTransport._do_stream(request)         returns a response whose `_chunks` are its body
+    StdlibAsyncTransport._open(parsed, ...)          returns a connection, to whose `writer` requests are written
     TransportRequest, AsyncTransportResponse         what a client gives a transport, and takes from it
     LM._async_engine_spec                            the asynchronous engine that a model was given
     JSONAdapter._prepare_response_format(lm, lm_kwargs, signature)   puts `response_format` into `lm_kwargs`

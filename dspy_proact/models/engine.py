@@ -8,6 +8,7 @@ import asyncio
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterable
 from concurrent.futures import CancelledError, wait
 from contextlib import aclosing, nullcontext
@@ -74,7 +75,8 @@ class GatedEngine:
         pace = Pace(every, every, gate.timeout, queues=False) if in_batches else None
         self._lane = Lane(caller.address or caller.model, pace, paced=False) if pace else None
         self._inner: dict[asyncio.AbstractEventLoop, Any] = {}
-        self._last_config = (bare := Config(), bare)
+        self._extended = deque[tuple[Config, Config]](maxlen=8)
+        """Configs of requests as they were made and as they are sent: all requests of a kind share one."""
         self._leaves_openings_out = False
         """Whether a stream showed that the template of its chat opens the thoughts."""
 
@@ -139,12 +141,12 @@ class GatedEngine:
     def _with_extensions(self, request: Request) -> Request:
         if not self.caller.extensions:
             return request
-        plain, extended = self._last_config
-        if request.config is not plain:  # all requests of a run share one
+        extended = next((sent for made, sent in list(self._extended) if made is request.config), None)
+        if extended is None:
             extensions = {**(request.config.extensions or {}), **self.caller.extensions}
             limit = None if {LIMIT, COMPLETION_LIMIT} & extensions.keys() else request.config.max_tokens
             extended = replace(request.config, max_tokens=limit, extensions=extensions)
-            self._last_config = request.config, extended
+            self._extended.append((request.config, extended))
         return replace(request, config=extended)
 
     def _for_this_loop(self) -> Any:

@@ -265,6 +265,16 @@ def test_no_task_of_litellms_is_dropped_while_it_waits_when_the_loop_changes(ser
     assert "destroyed" not in caplog.text
 
 
+def test_a_request_leaves_in_one_write(server, monkeypatch):
+    written, write = list[bytes](), asyncio.StreamWriter.write
+    monkeypatch.setattr(asyncio.StreamWriter, "write", lambda self, data: written.append(data) or write(self, data))
+    answers(server, Answer("hello"))
+    assert ask(assistant(server, "openai/any", gate("auto"))).text == "hello"
+    ((head, _, body),) = (data.partition(b"\r\n\r\n") for data in written)
+    assert head.startswith(b"POST ")
+    assert json.loads(body)["model"] == "any"
+
+
 def test_a_line_of_a_log_has_no_field_that_older_logs_lack_unless_it_says_something():
     """The mark of a line is made of its fields: with a further one, no older run could be read."""
     fields = ["role", "started", "latency", "prompt_tokens", "completion_tokens", "cached_tokens", "written_tokens"]

@@ -14,7 +14,7 @@ from dspy_proact.models.dspy_internals import AsyncLiteLLMEngine, AsyncLM15Engin
 HOUSE = Path(dspy_internals.__file__).parents[2]
 PUBLIC = {"dspy", "dspy.experimental", "dspy.lm15"}
 OWNERS = (dspy.LM, dspy.ChatAdapter, dspy.JSONAdapter, dspy.Predict, AsyncLM15Engine, AsyncLiteLLMEngine)
-PRIVATE = {name for owner in OWNERS for name in dir(owner)} | {"_do_stream", *vars(dspy.LM("openai/any"))}
+PRIVATE = {name for owner in OWNERS for name in dir(owner)} | {"_do_stream", "_open", *vars(dspy.LM("openai/any"))}
 PRIVATE = {name for name in PRIVATE if name.startswith("_") and not name.startswith("__")}
 
 
@@ -58,6 +58,7 @@ def test_private_members_of_dspy_are_named_where_they_are_relied_on():
     assert relied_on.keys() >= {
         "_async_engine_spec",
         "_do_stream",
+        "_open",
         "_prepare_response_format",
         "_target",
     }
@@ -88,7 +89,11 @@ METHODS = {
         "_propose_instructions": "self program trainset demo_candidates view_data_batch_size program_aware_proposer "
         "data_aware_proposer tip_aware_proposer fewshot_aware_proposer num_instruct_candidates",
     },
-    StdlibAsyncTransport: {"_do_stream": "self request", "aclose": "self"},
+    StdlibAsyncTransport: {
+        "_do_stream": "self request",
+        "_open": "self parsed proxy origin connect_timeout",
+        "aclose": "self",
+    },
 }
 
 

@@ -40,7 +40,8 @@ from dspy_proact.programs.program import Program
 MARGIN = "    "
 _SYSTEM_HEADING = "Rules and data that the assistant was given"
 """Over the system text of a dialogue, in the judge's and the detector's questions."""
-_NAMES_OTHERS = re.compile(r"user agent|evaluator|planner|judge|quot(e|ing)|\bcite", re.IGNORECASE)
+_NAMES_OTHERS = re.compile(r"user agent|evaluator|planner|judge|quot(?:e|ing)|cite(?<!\wcite)")
+"""In small letters, each choice with a letter first: a search for any case or a boundary takes six times as long."""
 _ADDRESSEES = (
     'Here a "User Agent" who says, knows or receives something is the user; one who grades or quotes is you, as is an '
     "evaluator or planner. What it bids you name, state or quote is for your reasoning, not the response."
@@ -163,7 +164,7 @@ def _sections(signature: type[dspy.Signature], inputs: Mapping[str, Any]) -> Ite
             rubric = Rubric.model_validate(inputs[name])
             criteria = {"PASS": rubric.pass_criteria, "PARTIAL": rubric.partial_criteria, "FAIL": rubric.fail_criteria}
             texts = [f"{grade}:\n{indented(text)}" for grade, text in criteria.items()]
-            note = f" {_ADDRESSEES}" if _NAMES_OTHERS.search("\n".join(criteria.values())) else ""
+            note = f" {_ADDRESSEES}" if _NAMES_OTHERS.search("\n".join(criteria.values()).lower()) else ""
             yield "\n".join([f"{heading}, {rubric.phase}.{note}", *texts])
         elif field.annotation == list[Turn]:
             texts = [heading]

@@ -101,11 +101,14 @@ def test_the_messages_are_the_instruction_and_the_question_in_plain_text(phase):
     )
 
 
-@pytest.mark.parametrize("text", ["Does the User Agent learn of it?", "Quote the words.", "An evaluator decides."])
+@pytest.mark.parametrize(
+    "text", ["Does the User Agent learn of it?", "QUOTE the words.", "An evaluator decides.", "Cite."]
+)
 def test_a_rubric_that_speaks_to_others_comes_with_who_they_are(text):
     message = request(inputs(partial_criteria=text))[-1]["content"]
     assert 'Rubric, CRITICAL. Here a "User Agent" who says' in message
-    assert "User Agent" not in request(inputs())[-1]["content"]
+    for other in ("plain", "Recite it."):
+        assert "User Agent" not in request(inputs(partial_criteria=other))[-1]["content"]
 
 
 def test_a_lone_surrogate_is_replaced_and_a_pair_is_joined():
