@@ -18,7 +18,8 @@ GLOSSARY = {
         "logit scale"
     ),
     "several verdicts": "the commonest grade counts, ties go to the lower; the score is their mean",
-    "p": "of a permutation test that flips all {cases} of a {group} together",
+    "p": "of a permutation test that flips all {cases} of a {group} together (of 2,000 {groups} or more that shift "
+    "about alike: by the normal distribution that such flips follow)",
     "Holm": "p adjusted over the {strata}",
     "80 %, 50 %": (
         "true differences, from the mean of both scores towards 50, that are detected with this power; in one of the "

@@ -176,9 +176,9 @@ def test_a_call_whose_worker_ended_may_be_billed_and_is_sent_again(server, monke
 def test_it_is_sent_again_by_another_worker(server, monkeypatch):
     dying, other = worker(fate=lambda number: "lost"), worker()
     opened = model(gate_of(monkeypatch, dying, other, comes_back=False), server.assistant)
-    outcomes = [ask(opened) for _ in range(4)]
-    assert [come.error for come in outcomes] == [None] * 4
-    assert (dying.calls, sum(len(come.calls) for come in outcomes)) == (1, 5)
+    outcomes = [ask(opened) for _ in range(30)]  # by chance the first worker gets none once in a billion times
+    assert [come.error for come in outcomes] == [None] * 30
+    assert (dying.calls, sum(len(come.calls) for come in outcomes)) == (1, 31)
 
 
 def test_where_no_worker_is_there_for_a_minute_a_run_ends_as_where_a_provider_is_down(server, monkeypatch):
@@ -288,7 +288,7 @@ def test_another_engine_is_refused(engine, sentence):
 
 def test_without_ray_it_is_refused_with_how_to_install_it(refused, monkeypatch):
     monkeypatch.setattr(ray_cluster, "find_spec", lambda name: None)
-    assert "--engine 'ray': Ray is not installed; install the extra" in refused("eval", "--engine", "ray")
+    assert "--engine 'ray': Ray is not installed: pip install 'ray" in refused("eval", "--engine", "ray")
 
 
 def test_batches_and_an_engine_are_mutually_exclusive(refused):

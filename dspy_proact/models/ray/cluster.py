@@ -36,7 +36,6 @@ _LOOK = 30.0
 _TICK, _PAUSE = 0.05, 1.0
 _SPARE = 8
 """Calls of a worker beside those of the gate, such as whether it is there."""
-_INSTALL = "install the extra `ray` of dspy-proact, such as with pip install 'dspy-proact[ray]'"
 
 
 class LostWorkerError(Exception):
@@ -119,7 +118,7 @@ class RayCluster:
                 "cluster with ray=auto, such as by `ray job submit`"
             )
         if find_spec("ray") is None:
-            raise UsageError(f"`gate.engine` {engine!r}: Ray is not installed; {_INSTALL}")
+            raise UsageError(f"`gate.engine` {engine!r}: Ray is not installed: pip install 'ray>=2.60'")
         self.name, self._address, self._concurrency = engine, address or None, concurrency
         self.workers = list[WorkerHandle]()
         """Those that are there, or may come back."""

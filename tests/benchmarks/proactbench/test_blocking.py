@@ -63,17 +63,17 @@ def test_a_trial_runs_where_a_loop_is_running(tmp_path, server):
 
 
 class Interrupting(Observer):
-    """Presses Ctrl-C at the third response."""
+    """Presses Ctrl-C at a response, when so many are held back until it is heard."""
 
-    def __init__(self, server: Server):
-        self.heard, self._server = threading.Event(), server
+    def __init__(self, server: Server, at: int = 3, held: int = 1):
+        self.heard, self._server, self._at, self._held = threading.Event(), server, at, held
         server.script = self._script
 
     async def _script(self, sent: Sent) -> Answer:
         count = len(self._server.of("assistant"))
-        if count == 3:
+        if count == self._at:
             os.kill(os.getpid(), signal.SIGINT)
-        if count >= 3:
+        if count > self._at - self._held:
             await asyncio.to_thread(self.heard.wait)
         return healthy(sent)
 
@@ -103,7 +103,8 @@ def test_the_first_ctrl_c_lets_what_is_in_flight_end_and_the_same_call_goes_on(t
 def test_one_ctrl_c_ends_all_runs_that_are_awaited_together_and_the_handlers_of_before_are_there_after(
     tmp_path, server
 ):
-    observer, before = Interrupting(server), signal.getsignal(signal.SIGINT)
+    # Of each run one is in flight, so that both have begun when two are held.
+    observer, before = Interrupting(server, at=2, held=2), signal.getsignal(signal.SIGINT)
 
     async def cell() -> list[object]:
         runs = (
