@@ -129,6 +129,8 @@ def document(value: Any, nouns: Nouns | None = None) -> Any:
     that is detected with 80 % power, by the adjusted test where p is adjusted, is `detectable_points`, and with 50 %
     `detectable_half_points`: from `detectable_base`, the mean of both scores in [0, 1], towards .5.
     """
+    if value is None or isinstance(value, str | int | float):  # most are, and a large page has millions
+        return value
     if isinstance(value, Paired):
         often, half = seen_from(value) or (None, None)
         numbers = {"pairs": value.count, (nouns or Nouns()).groups: value.groups, "p": value.p}
@@ -143,6 +145,6 @@ def document(value: Any, nouns: Nouns | None = None) -> Any:
     if isinstance(value, Mapping):
         entries = cast("Mapping[str, Any]", value)
         return {name: document(item, nouns) for name, item in entries.items()}
-    if isinstance(value, list | tuple):
-        return [document(item, nouns) for item in cast("Sequence[Any]", value)]
-    return value
+    return (
+        [document(item, nouns) for item in cast("Sequence[Any]", value)] if isinstance(value, list | tuple) else value
+    )

@@ -20,7 +20,7 @@ from dspy_proact.runs import Nouns, Outcome, cause_lines
 from dspy_proact.stats import Repeats
 
 if TYPE_CHECKING:
-    from dspy_proact.report.summary import Summary
+    from dspy_proact.report.summary import Scores, Summary
 
 
 def summary_document(summary: "Summary", by: Sequence[str] = ()) -> dict[str, Any]:
@@ -35,7 +35,10 @@ def summary_document(summary: "Summary", by: Sequence[str] = ()) -> dict[str, An
         nouns.groups: summary.group_count,
         f"{nouns.groups}_reached": summary.groups_reached,
         nouns.cases: summary.counts(),
-        nouns.strata: {stratum: counts_and_scores(summary, summary.of_stratum(stratum)) for stratum in summary.strata},
+        nouns.strata: {
+            stratum: counts_and_scores(summary, summary.of_stratum(stratum), summary.scores(stratum))
+            for stratum in summary.strata
+        },
         "overall": {
             "micro": document(summary.micro),
             "macro": {
@@ -53,7 +56,8 @@ def summary_document(summary: "Summary", by: Sequence[str] = ()) -> dict[str, An
     }
     breakdowns = {
         key: {
-            group: counts_and_scores(summary, outcomes) | ({"small": True} if is_small(outcomes) else {})
+            group: counts_and_scores(summary, outcomes, summary.scores_of(outcomes))
+            | ({"small": True} if is_small(outcomes) else {})
             for group, outcomes in summary.breakdown(key).items()
         }
         for key in by
@@ -61,12 +65,11 @@ def summary_document(summary: "Summary", by: Sequence[str] = ()) -> dict[str, An
     return parts | _repeated(summary) | ({"breakdowns": breakdowns} if by else {})
 
 
-def counts_and_scores(summary: "Summary", outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def counts_and_scores(summary: "Summary", outcomes: Sequence[Outcome], scores: "Scores") -> dict[str, Any]:
     """Counts by grade and state, and the scores, of some outcomes of a summary."""
     labels = {label.lower(): sum(o.label == label for o in outcomes) for label in summary.labels}
     states = {state: sum(o.state == state for o in outcomes) for state in ("unscored", "pending")}
-    scores = document(summary.scores_of(outcomes))
-    return {"total": len(outcomes), **labels, **states, **scores, **_measures_document(summary, outcomes)}
+    return {"total": len(outcomes), **labels, **states, **document(scores), **_measures_document(summary, outcomes)}
 
 
 def _run(summary: "Summary") -> dict[str, Any]:
@@ -163,33 +166,36 @@ def print_summary(
     breakdowns: list[TerminalTable | str] = []
     for key in by:
         groups = summary.breakdown(key)
-        marked = {f"{name}{'*' if is_small(outcomes) else ''}": outcomes for name, outcomes in groups.items()}
-        reasons = ((name, summary.scores_of(outcomes).weighted.reason) for name, outcomes in groups.items())
+        scores = {name: summary.scores_of(outcomes) for name, outcomes in groups.items()}
+        marked = {f"{name}{'*' if is_small(of) else ''}": (of, scores[name]) for name, of in groups.items()}
+        reasons = ((name, of.weighted.reason) for name, of in scores.items())
         breakdowns += [_table(summary, key, marked), *reason_lines(reasons)]
     show(console, *headline(summary).lines)
     strata = {stratum: summary.of_stratum(stratum) for stratum in summary.strata}
-    means = {"micro": summary.outcomes, **({"macro": None} if summary.ordered else {})}
-    show(console, _table(summary, nouns.stratum, strata, means))
+    rows = {stratum: (outcomes, summary.scores(stratum)) for stratum, outcomes in strata.items()}
+    means = {"micro": (summary.outcomes, summary.micro), "macro": (None, summary.macro)}
+    show(console, _table(summary, nouns.stratum, rows, means if summary.ordered else {"micro": means["micro"]}))
     if measures := summary.shown_measures(explain):
         measured = {name: summary.measured(of) for name, of in {**strata, "micro": summary.outcomes}.items()}
         if summary.leading_mean == "macro":
             measured["macro"] = summary.measured(summary.outcomes, by_stratum=True)
-        rows = ([name, *(str(of[measure.name]) for measure in measures)] for name, of in measured.items())
-        show(console, table((nouns.stratum, *(measure.title for measure in measures)), rows))
+        lines = ([name, *(str(of[measure.name]) for measure in measures)] for name, of in measured.items())
+        show(console, table((nouns.stratum, *(measure.title for measure in measures)), lines))
     show(console, *breakdowns, *map(options, _notes(summary, bool(by), explain)))
     if explain:
         show(console, *summary.reporting.run(summary).details, *_rests_on(summary))
 
 
-def _table(summary: "Summary", first: str, *sections: Mapping[str, Sequence[Outcome] | None]) -> TerminalTable:
-    """Rows by name: counts, score, pass rate, and the strict score where some are unscored; None for those of macro."""
+def _table(
+    summary: "Summary", first: str, *sections: "Mapping[str, tuple[Sequence[Outcome] | None, Scores]]"
+) -> TerminalTable:
+    """Rows by name: counts, score, pass rate, and the strict score where some are unscored; no counts for None."""
     strict = summary.count("unscored") > 0 and summary.ordered
 
-    def row(name: str, outcomes: Sequence[Outcome] | None) -> list[str]:
-        if outcomes is None:
-            scores, counts = summary.macro, [""] * (1 + len(summary.labels))
-        else:
-            scores, labels = summary.scores_of(outcomes), [outcome.label for outcome in outcomes]
+    def row(name: str, outcomes: Sequence[Outcome] | None, scores: "Scores") -> list[str]:
+        counts = [""] * (1 + len(summary.labels))
+        if outcomes is not None:
+            labels = [outcome.label for outcome in outcomes]
             scored = sum(outcome.state == "scored" for outcome in outcomes)
             counts = [f"{scored}/{len(outcomes)}", *(str(labels.count(label)) for label in summary.labels)]
         rates = [percent(scores.weighted), percent(scores.pass_rate)] if summary.ordered else []
@@ -198,7 +204,7 @@ def _table(summary: "Summary", first: str, *sections: Mapping[str, Sequence[Outc
     labels = (label.lower() for label in summary.labels)
     rates = ("score", "pass rate") if summary.ordered else ()
     headings = [first, "scored", *labels, *rates, *(["strict"] if strict else [])]
-    return table(headings, *([row(*pair) for pair in section.items()] for section in sections))
+    return table(headings, *([row(name, *of) for name, of in section.items()] for section in sections))
 
 
 def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str]:
@@ -339,10 +345,10 @@ def warnings(summary: "Summary", explain: bool = False) -> Iterator[str]:
 
     A row alone stands for all of it that has an interval.
     """
-    rows = {**{name: summary.of_stratum(name) for name in summary.strata}, "micro": summary.outcomes, "macro": None}
+    rows = {name: (summary.of_stratum(name), summary.scores(name)) for name in summary.strata}
+    rows |= {"micro": (summary.outcomes, summary.micro), "macro": (None, summary.macro)}
     concerned: dict[str, dict[str, list[str]]] = {}
-    for row, outcomes in rows.items():
-        scores = summary.macro if outcomes is None else summary.scores_of(outcomes)
+    for row, (outcomes, scores) in rows.items():
         columns = {"score": scores.weighted, "pass rate": scores.pass_rate}
         if outcomes is not None or summary.leading_mean == "macro":
             measured = summary.measured(summary.outcomes if outcomes is None else outcomes, outcomes is None)
