@@ -304,15 +304,17 @@ class RunRecord:
     """One per case and epoch, epoch by epoch; control cases too, by labels of their own."""
 
 
-def read_run(folder: RunFolder, detail: Callable[[str], type[BaseModel] | None] = lambda _: None) -> RunRecord:
+def read_run(
+    folder: RunFolder, detail: Callable[[str], type[BaseModel] | None] = lambda _: None, *, usage: bool = True
+) -> RunRecord:
     """Read a run, finished or not; raises a `RunError` where it is damaged.
 
     A case is pending until its response and a verdict of every judge were tried, and unscored when everything that was
     asked for was tried and no verdict is there. Where `detail` gives a model for a stratum, details of its verdicts are
-    checked by it.
+    checked by it. Without `usage` the log of calls is not read, and the events know of no attempts.
     """
     with rare_collections():
-        manifest, events = folder.manifest(), LastEvents(folder.events(), folder.call_usage())
+        manifest, events = folder.manifest(), LastEvents(folder.events(), folder.call_usage() if usage else ())
         cases = folder.cases_of(events.cases)
         judges = manifest.identity.judges
         grading: dict[str, tuple[Sequence[str], Cuts]] = {CONTROL: (manifest.control_labels, NO_CUTS)}

@@ -224,6 +224,13 @@ def test_a_case_that_was_changed_is_refused_where_it_is_listed(refused, run, tmp
     assert "cases.jsonl, line 2: was changed after the run wrote it" in refused("show", "run")
 
 
+def test_cases_are_shown_without_the_log_of_calls_and_reported_only_with_it(show, refused, run, tmp_path):
+    calls = shutil.copytree(run, tmp_path / "run") / "calls.jsonl"
+    calls.write_text("no JSON\n", encoding="utf-8")
+    assert listed(show("run")) == listed(show(run))
+    assert "calls.jsonl, line 1: " in refused("report", "run")
+
+
 # One whole
 
 

@@ -53,7 +53,7 @@ class ShownRun:
             folder = run_at(path)
             source = manifest = folder.manifest()
             self.benchmark, self.name = manifest.identity.benchmark, manifest.model_name
-            outcomes = read_run(folder, *([self._reporting.detail] if check else [])).outcomes
+            outcomes = read_run(folder, *([self._reporting.detail] if check else []), usage=False).outcomes
         self.nouns, self.embedded = source.nouns, source.embedded
         self.strata = [*source.strata, *(controls_of(manifest) if manifest else [])]
         self.labels_of = dict.fromkeys(source.strata, source.labels)
