@@ -85,11 +85,13 @@ async def _unpacked(chunks: AsyncIterator[bytes], encoding: str) -> AsyncGenerat
 class LeanLM15(AsyncLM15Engine):
     """DSPy's asynchronous engine; it routes without a thread, and without a proxy lookup where there is no proxy.
 
-    Its keys are given when it is made, so that routing never waits. A `transport` is in place of the network.
+    Its keys are given when it is made, so that routing never waits. A `transport` is in place of the network. Who
+    asks limits the time of an answer, or of each event: a limit of each step, a task of its own, would end no sooner.
     """
 
     def __init__(self, config: RouterConfig, transport: Any = None):
-        self._transport = transport or _BoundedTransport(**config.transport_kwargs(), trust_env=bool(getproxies()))
+        options = {**config.transport_kwargs(), "read_timeout": None, "write_timeout": None}
+        self._transport = transport or _BoundedTransport(**options, trust_env=bool(getproxies()))
         self._targets: dict[tuple[str, bool], tuple[Any, str]] = {}
         super().__init__(replace(config, transport=self._transport, timeouts=None, max_connections=None))
 

@@ -86,12 +86,11 @@ class EngineSetup:
         if not self.native:
             bound_clients_of_litellm()
             return foreign(**self.litellm_options)
-        connect = min(CONNECT, self.timeout)
         config = RouterConfig(
             api_keys={self.provider: self.key} if self.key else None,
             base_urls={self.provider: self.api_base} if self.api_base else None,
             max_connections=self.connections,
-            timeouts=Timeouts(connect=connect, read=self.timeout, write=self.timeout, pool=None),
+            timeouts=Timeouts(connect=min(CONNECT, self.timeout), pool=None),
         )
         return native(config)
 
