@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from support.fast_server import serving
-from throughput import corpus_of
+from support.scale import copied_sample
 
 from dspy_proact import Corpus, Evaluation, Gate, ModelSpec, RunFolder, load_corpus
 from dspy_proact.calls import Call
@@ -60,7 +60,7 @@ def queue(folder: Path, seconds: float) -> None:
 
 def refusals(folder: Path, seconds: float) -> None:
     lasts, answered, known = 60 * seconds, dict[str, int](), f"given {TAKEN}"
-    corpus = corpus_of(round(TAKEN * lasts / seconds), folder)
+    corpus = copied_sample(round(TAKEN * lasts / seconds), folder)
     print(f"\n{TAKEN} in flight are taken, {seconds:g} s a call, {lasts:g} s:\n")
     print(f"| begun | answers | beside {known} | refused | after the first sixth |\n|" + " --- |" * 5)
     for begins, width, claims in ((known, TAKEN, TAKEN), ("with 4", WIDTH, None), (f"with {WIDTH}", WIDTH, WIDTH)):

@@ -20,10 +20,9 @@ from statistics import median
 import aiohttp
 from support import plain_dspy
 from support.fast_server import PROACTBENCH, RESPONSE, VERDICT, requests_of, serving
-from support.scale import finished, on_disk
+from support.scale import copied_sample, finished, on_disk
 
-from dspy_proact import Corpus, Evaluation, Gate, ModelSpec, load_corpus
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
+from dspy_proact import Corpus, Evaluation, Gate, ModelSpec
 
 CASES = ((128, 624, (1.0, 1.0)), (128, 624, (0.5, 1.5)), (512, 10_000, (1.0, 1.0)))
 """Requests in flight, triggers, and the least and greatest latency in seconds."""
@@ -46,26 +45,12 @@ async def send(base: str, corpus: Corpus, width: int) -> None:
         await asyncio.gather(*(work(session) for _ in range(width)))
 
 
-def corpus_of(triggers: int, folder: Path) -> Corpus:
-    """Copies of the sample, cut to so many triggers."""
-    rows, copied = [json.loads(line) for line in sample_path().read_text(encoding="utf-8").splitlines()], list[str]()
-    left, number = triggers, 0
-    while left > 0:
-        row = rows[number % len(rows)]
-        points = row["trigger_points"][:left]
-        changes = {"unique_id_eval": f"{row['unique_id_eval']}-{number}", "trigger_points": points}
-        copied.append(json.dumps(row | changes))
-        left, number = left - len(points), number + 1
-    (folder / "corpus.jsonl").write_text("\n".join(copied), encoding="utf-8")
-    return load_corpus(str(folder / "corpus.jsonl"))
-
-
 def compare_commands(address: str, triggers: int, width: int, rounds: int) -> None:
     """Print what `dspy-proact eval` takes beside `dspy.Evaluate`."""
     times, sizes = list[tuple[float, float]](), list[float]()
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as name:
-            requests = iter(list(requests_of(corpus_of(triggers, Path(name)))))
+            requests = iter(list(requests_of(copied_sample(triggers, Path(name)))))
             texts = [
                 {
                     key: json.dumps(body["messages"])
@@ -108,7 +93,7 @@ def main() -> None:
             base, shares, size = f"http://127.0.0.1:{port}/{low}/{high}", list[tuple[float, float]](), ""
             for _ in range(1 if options.quick else options.rounds):
                 with tempfile.TemporaryDirectory() as name:
-                    corpus = corpus_of(triggers, Path(name))
+                    corpus = copied_sample(triggers, Path(name))
                     at = (ModelSpec(name="openai/any", api_base=f"{base}/{role}/v1") for role in ROLES)
                     evaluation = Evaluation(corpus, *at, gate=Gate(concurrency=width))
                     times = [time.perf_counter()]
